@@ -1,0 +1,5 @@
+"""``python -m intercode``: the same as the console script."""
+
+from intercode.cli.main import entry
+
+entry()

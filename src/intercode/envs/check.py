@@ -1,0 +1,214 @@
+"""Measures whether the tasks of a dataset are worth their reward; `soundness` has the rules.
+
+Each gold is run at two moments, the second time beside another run of itself, and every run is
+scored by the environment against a gold run anew. So what counts as the same outcome is what the
+environment's own reward takes for the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from intercode.envs.registration import env_class
+from intercode.envs.runtime import Runtime
+from intercode.envs.soundness import Measurement, TaskCheck, judge
+from intercode.errors import InterCodeError, SandboxError, TaskError
+from intercode.sandboxes.base import Sandbox
+from intercode.tasks.model import Dataset, Task
+
+__all__ = ["Measurement", "TaskCheck", "check_dataset", "judge"]
+
+_T = TypeVar("_T")
+
+APART_S = 1.1
+"""Between a gold's two moments: enough for a clock that shows seconds."""
+_HELD = 32
+"""Tasks whose sandboxes stay open from their first moment to their second."""
+
+Progress = Callable[[int, int], None]
+"""Takes how many tasks are done, and of how many."""
+
+
+class _Forgetful(Runtime):
+    """Keeps no outcome of a gold: whether it gives the same again is what is asked."""
+
+    def gold(self, key: Any, compute: Callable[[], _T]) -> _T:
+        return compute()
+
+
+def check_dataset(
+    dataset: Dataset,
+    env_id: str = "Bash-v2",
+    *,
+    sandbox: str | None = None,
+    base: str | None = None,
+    jobs: int = 1,
+    progress: Progress = lambda done, total: None,
+) -> list[TaskCheck]:
+    """Checks every task, in the dataset's order; ``jobs`` at once.
+
+    An error on a task is that task's verdict, and no end of the check.
+
+    :raises InterCodeError: no such environment, no back end that works, or one that leaks.
+    """
+    from intercode.sandboxes.registry import choose
+
+    cls = env_class(env_id)
+    trials: list[_Trial] = []
+    with (
+        _Forgetful(choose(sandbox), base=base, warm=jobs, max_starting=max(2, jobs)) as runtime,
+        ThreadPoolExecutor(jobs) as workers,
+    ):
+        for start in range(0, len(dataset), _HELD):
+            held = [
+                _Trial(task, lambda: cls(dataset, runtime=runtime), _floor(env_id))
+                for task in dataset.tasks[start : start + _HELD]
+            ]
+            for _ in _done(workers, [trial.first for trial in held]):
+                pass
+            for number in _done(workers, [trial.second for trial in held]):
+                progress(start + number, len(dataset))
+            trials += held
+        runtime.pool.close()
+        _refuse_leftovers(runtime)
+        return [trial.verdict() for trial in trials]
+
+
+def _floor(env_id: str) -> float:
+    """The paper's reward gives something for nothing: there all that counts is that it is not 1."""
+    return 1.0 if env_id.endswith("-v1") else 0.0
+
+
+def _refuse_leftovers(runtime: Runtime) -> None:
+    """Every sandbox has been given back; one that is open all the same is a defect of ours.
+
+    :raises SandboxError: there is one.
+    """
+    live = getattr(runtime.backend, "live", None)
+    if live is not None and (left := live()):
+        raise SandboxError(f"{left} sandboxes are still open after all have been given back")
+
+
+def _done(workers: ThreadPoolExecutor, jobs: Sequence[Callable[[], None]]) -> Iterator[int]:
+    """Has the jobs done, and counts; an interruption lets go of those that have not begun."""
+    futures = [workers.submit(job) for job in jobs]
+    try:
+        for number, future in enumerate(as_completed(futures), 1):
+            future.result()
+            yield number
+    except BaseException:
+        workers.shutdown(wait=False, cancel_futures=True)
+        raise
+
+
+class _Trial:
+    """One task on its way through both moments. Its first sandbox stays open between them."""
+
+    def __init__(self, task: Task, make_env: Callable[[], Any], floor: float) -> None:
+        self._task = task
+        self._make_env = make_env
+        self._seen = Measurement(floor=floor)
+        self._spent_s = 0.0
+        self._began = 0.0
+        self._sandboxes: list[Sandbox] = []
+        self._first: Any = None
+        self._outcome: Any = None
+
+    def first(self) -> None:
+        with self._timed():
+            self._began = time.monotonic()
+            env = self._first = self._make_env()
+            self._outcome, info = self._run_gold(env)
+            output, changes = self._outcome
+            self._note(
+                output=output,
+                exit_code=info.get("exit_code"),
+                timed_out=info.get("timed_out", False),
+                changed=sum(change[1] != "touched" for change in changes),
+            )
+            if not self._seen.timed_out:
+                self._note(at_once=env.score().reward)
+
+    def second(self) -> None:
+        time.sleep(max(0.0, self._began + APART_S - time.monotonic()))
+        try:
+            if not self._seen.timed_out and not self._seen.error:
+                with self._timed():
+                    self._once_more(self._first)
+        finally:
+            if self._first is not None:
+                self._first.close()
+
+    def _once_more(self, env: Any) -> None:
+        self._note(background=env.sandbox.process_count())
+        with ThreadPoolExecutor(1) as beside:
+            twin = beside.submit(self._run_twin)
+            self._note(later=env.score().reward)
+            outcome, reward = twin.result()
+        self._note(twin=reward, repeats=outcome == self._outcome, noop=self._do_nothing())
+
+    def _run_gold(self, env: Any) -> tuple[Any, Mapping[str, Any]]:
+        """((output, changes), info) of a fresh sandbox in which the gold was run."""
+        self._reset(env)
+        output, _, _, _, info = env.step(self._task.gold)
+        found = env.sandbox.changes()
+        changes = [(c.path, c.kind, c.type, c.mode, c.digest, c.target) for c in found]
+        return (output, changes), info
+
+    def _run_twin(self) -> tuple[Any, float]:
+        env = self._make_env()
+        try:
+            outcome, _ = self._run_gold(env)
+            return outcome, env.score().reward
+        finally:
+            env.close()
+
+    def _do_nothing(self) -> float:
+        """Without an action; and with an idle one, where that can be what the gold comes to."""
+        env = self._make_env()
+        try:
+            self._reset(env)
+            reward: float = env.score().reward
+            if not self._seen.output.strip():
+                env.step("true")
+                reward = max(reward, env.score().reward)
+            return reward
+        finally:
+            env.close()
+
+    def _reset(self, env: Any) -> None:
+        env.reset(options={"task": self._task})
+        self._sandboxes.append(env.sandbox)
+
+    def _note(self, **facts: Any) -> None:
+        self._seen = replace(self._seen, **facts)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        except InterCodeError as error:
+            self._note(error=str(error), blames_task=isinstance(error, TaskError))
+        finally:
+            self._spent_s += time.monotonic() - began
+
+    def verdict(self) -> TaskCheck:
+        """To be asked for when the pool has closed what was given back to it."""
+        if any(_is_open(sandbox) for sandbox in self._sandboxes) and not self._seen.error:
+            self._note(error="its sandbox outlives its closing")
+        seen = self._seen
+        return TaskCheck(self._task, judge(self._task, seen), seen, self._spent_s)
+
+
+def _is_open(sandbox: Sandbox) -> bool:
+    try:
+        sandbox.process_count()
+    except InterCodeError:
+        return False
+    return True

@@ -1,0 +1,75 @@
+"""What several environments share: a back end, its pool of warm sandboxes, and gold outcomes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from intercode.sandboxes.base import Backend, Image, Layer, Limits, Sandbox
+from intercode.sandboxes.pool import Pool
+from intercode.tasks.model import Dataset, Task
+
+_T = TypeVar("_T")
+
+
+class Runtime:
+    """Owns a back end and closes it. Safe to use from many threads."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        base: str | None = None,
+        packages: tuple[str, ...] = (),
+        warm: int = 1,
+        max_starting: int = 2,
+        max_running: int | None = None,
+    ) -> None:
+        self.backend = backend
+        self.base = base or str(getattr(backend, "default_base", "host"))
+        self.packages = packages
+        self.pool = Pool(backend, warm=warm, max_starting=max_starting, max_running=max_running)
+        self._gold: dict[Any, Any] = {}
+        self._gold_locks: dict[Any, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def image(self, dataset: Dataset, task: Task, *finish: str) -> Image:
+        """The task's file system on our base; ``finish`` are set-up commands of the environment's
+        own, put below the task's set-up so that all tasks of a file system share the layer."""
+        layers = []
+        env: tuple[tuple[str, str], ...] = ()
+        if task.file_system is not None:
+            files = dataset.file_systems[task.file_system]
+            env = files.env
+            layers.append(Layer(files.tar, files.setup))
+        if finish:
+            layers.append(Layer(setup=finish))
+        if task.setup:
+            layers.append(Layer(setup=task.setup))
+        return Image(self.base, self.packages, tuple(layers), env)
+
+    def sandbox(self, image: Image, limits: Limits) -> Sandbox:
+        return self.pool.take(image, limits)
+
+    def gold(self, key: Any, compute: Callable[[], _T]) -> _T:
+        """The outcome of a gold, computed once for each key, whoever asks first."""
+        with self._lock:
+            lock = self._gold_locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._gold:
+                self._gold[key] = compute()
+            found: _T = self._gold[key]
+            return found
+
+    def close(self) -> None:
+        try:
+            self.pool.close()
+        finally:
+            self.backend.close()
+
+    def __enter__(self) -> Runtime:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,105 @@
+"""Why a replayed turn came out otherwise than recorded: the named causes, most certain first.
+
+A cause is told from the task, the actions so far and the two observations, by rules that know no
+task and no file by name. ``unexplained`` is what nobody wants to see.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from intercode.agents.recording import RecordedTurn
+from intercode.tasks.labels import static_flags
+from intercode.tasks.model import Task
+
+CAUSES = {
+    "clock": "the task or an action asks for the time, or for files by their age",
+    "host": "the task or an action shows the machine: its name, processes, environment, disk",
+    "network": "the task or an action needs a network",
+    "random": "the task or an action is random",
+    "unstable": "the gold's own output differs from run to run",
+    "files missing when recorded": "the recording ran without files that the task has",
+    "places never reset": "earlier episodes of the original left things where it does not clean",
+    "time limit": "it timed out on one side only",
+    "archive time stamps": "a compressed file's bytes hold the time at which it was made",
+    "disk usage": "sizes on disk depend on the file system underneath",
+    "error wording": "another version of a program words its error otherwise",
+    "listing order": "the same lines in the order in which the file system lists them",
+    "other base image": "the output shows programs or files of the base image, not of the task",
+    "gold came out otherwise": "the same observation, so the gold's outcome was another then",
+    "unexplained": "no rule knows why",
+}
+_VOLATILE = ("clock", "host", "network", "random", "unstable")
+_UNRESET = re.compile(
+    r"(?:^|[\s'\"=({:/])(?:~(?:[/\s'\"]|$)|\$HOME|/?(?:root|home|etc|var|opt|srv|media)(?:[/\s'\"]|$))"
+)
+_ARCHIVE = re.compile(r"\b(?:tar|gzip|zip|bzip2|xz|cpio|compress)\b|\.gz\b")
+_DISK = re.compile(r"\b(?:du|df|stat|blocks?)\b|\bls\b[^|;]*\s-\w*[ls]|-printf|-size")
+_BASE = re.compile(
+    r"(?:^|[\s./])(?:usr|etc|bin|sbin|lib|proc|sys|dev|var|boot|opt)(?:[/\s]|$)", re.M
+)
+_TIMED_OUT = "Command timed out"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All there is to judge by: ``actions`` are those of the episode up to this turn."""
+
+    task: Task
+    actions: tuple[str, ...]
+    recorded: RecordedTurn
+    observation: str
+    reward: float
+
+
+def cause_of(compared: Comparison) -> str:
+    """One of ``CAUSES``."""
+    task, theirs, ours = compared.task, compared.recorded.observation, compared.observation
+    if _lacks_files(theirs, ours):
+        return "files missing when recorded"
+    flags = {*task.flags, *static_flags(task.gold, task.instruction)}
+    for action in compared.actions:
+        flags |= set(static_flags(action, ""))
+    for flag in _VOLATILE:
+        if flag in flags:
+            return flag
+    if (theirs == _TIMED_OUT) != (ours == _TIMED_OUT) or "timeout" in flags:
+        return "time limit"
+    texts = (task.gold, *compared.actions)
+    if any(_ARCHIVE.search(text) for text in texts):
+        return "archive time stamps"
+    if any(_UNRESET.search(text) for text in texts):
+        return "places never reset"
+    if theirs != ours:
+        return _difference(theirs, ours, texts)
+    # What the agent saw is the same, so what it is compared with is not: listing order, sizes on
+    # disk, another version of a program, or of the gold itself.
+    return "disk usage" if _DISK.search(task.gold) else "gold came out otherwise"
+
+
+def _lacks_files(theirs: str, ours: str) -> bool:
+    """The recording misses a file that is there for us."""
+    missing = re.findall(r"['‘]?(/[^\s'’:]+)['’]?: No such file or directory", theirs)
+    return any(f"{path}: No such" not in ours and f"{path}': No such" not in ours
+               for path in missing)  # fmt: skip
+
+
+def _difference(theirs: str, ours: str, texts: tuple[str, ...]) -> str:
+    if sorted(theirs.split("\n")) == sorted(ours.split("\n")):
+        return "listing order"
+    if any(_DISK.search(text) for text in texts):
+        return "disk usage"
+    if _errors(theirs) != _errors(ours) and _without_errors(theirs) == _without_errors(ours):
+        return "error wording"
+    if any(_BASE.search(text) for text in (theirs, ours)):
+        return "other base image"
+    return "unexplained"
+
+
+def _errors(text: str) -> list[str]:
+    return [line for line in text.split("\n") if re.match(r"[\w./$ {}\"'|-]+: ", line)]
+
+
+def _without_errors(text: str) -> list[str]:
+    return sorted(set(text.split("\n")) - set(_errors(text)))

@@ -1,0 +1,286 @@
+"""Datasets by name.
+
+A name is one of ours (``nl2bash``, a part of it such as ``nl2bash:fs_1``, ``bundled`` …), the path
+of a table, or what an installed package offers under the entry point group ``intercode.datasets``:
+a callable that takes a folder or None and gives a ``Dataset``.
+
+Upstream's files are not ours to ship. They are looked for in the folder that the caller names, else
+in ``$INTERCODE_DATA``, else in the user's data folder, where ``intercode data fetch`` puts them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from intercode.errors import DatasetError, UsageError
+from intercode.tasks.model import Dataset
+from intercode.tasks.sources.rows import SUFFIXES
+
+ENTRY_POINTS = "intercode.datasets"
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """What is known of a dataset without loading it.
+
+    ``place`` is the folder its files were found in; None if it is ``bundled``, or not present, and
+    then ``remedy`` is the command that fetches it. ``tasks`` is None where only loading tells.
+    """
+
+    name: str
+    description: str
+    tasks: int | None = None
+    licence: str = ""
+    parts: tuple[str, ...] = ()
+    bundled: bool = False
+    place: Path | None = None
+    remedy: str | None = None
+
+    @property
+    def present(self) -> bool:
+        return self.bundled or self.place is not None
+
+    @property
+    def where(self) -> str:
+        if self.bundled:
+            return "bundled"
+        return f"present at {self.place}" if self.place else f"not present: {self.remedy}"
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A dataset of ours. ``folder`` is its place below a data folder; ``files`` are its task files,
+    one for each part where there are parts; ``package`` is what fetches it."""
+
+    name: str
+    description: str
+    tasks: int | None
+    folder: str
+    files: tuple[str, ...]
+    package: str
+    load: Callable[[Path, tuple[str, ...]], Dataset]
+    licence: str = "MIT"
+    parts: tuple[str, ...] = ()
+
+    @property
+    def remedy(self) -> str:
+        return f"intercode data fetch {self.package}, or set INTERCODE_DATA to a folder that has it"
+
+
+def load(name: str, *, path: Path | None = None) -> Dataset:
+    """Loads a dataset; ``path`` is a folder (or, for a table, a file) to take it from.
+
+    :raises UsageError: no such name.
+    :raises DatasetError: the files are missing or damaged.
+    """
+    head, colon, part = name.partition(":")
+    if head == "bundled" and not part:
+        return _bundled()
+    if head in _SOURCES:
+        return _load_source(_SOURCES[head], part if colon else None, path)
+    for plugin in _plugins():
+        if plugin.name == name:
+            return _load_plugin(plugin, path)
+    table = path or Path(name)
+    if table.suffix.lower() in SUFFIXES or table.is_file():
+        from intercode.tasks.sources.table import load as load_table
+
+        return load_table(table, name if path else None)
+    raise _unknown(name)
+
+
+def names() -> list[DatasetInfo]:
+    """Every dataset that can be asked for, with where its files are."""
+    bundled = DatasetInfo("bundled", "Tasks that come with InterCode.", bundled=True, licence="MIT")
+    ours = [_describe(source) for source in _SOURCES.values()]
+    theirs = [
+        DatasetInfo(plugin.name, f"From the package {_package(plugin)}.", bundled=True)
+        for plugin in _plugins()
+    ]
+    return [bundled, *ours, *theirs]
+
+
+def user_data_folder() -> Path:
+    """Where fetched files are kept: ``intercode`` in the user's data folder."""
+    home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (home if home.is_absolute() else Path.home() / ".local" / "share") / "intercode"
+
+
+def data_folders() -> list[Path]:
+    """The folders that are searched, first the one the user named."""
+    named = os.environ.get("INTERCODE_DATA")
+    return [*([Path(named)] if named else []), user_data_folder()]
+
+
+def _bundled() -> Dataset:
+    module = importlib.import_module("intercode.tasks.sources.bundled")
+    dataset: Dataset = module.load()
+    return dataset
+
+
+def _load_source(source: _Source, part: str | None, path: Path | None) -> Dataset:
+    if part is not None and part not in source.parts:
+        whole = f"intercode data info {source.name}"
+        parts = ", ".join(f"{source.name}:{p}" for p in source.parts)
+        raise UsageError(
+            f"dataset {source.name!r} has no part {part!r}",
+            remedy=f"one of {parts}" if parts else whole,
+        )
+    folder = _find(source, path)
+    chosen = (part,) if part else source.parts
+    wanted = [
+        name for index, name in enumerate(source.files)
+        if not source.parts or source.parts[index] in chosen
+    ]  # fmt: skip
+    for file in wanted:
+        if not (folder / file).is_file():
+            raise DatasetError(
+                f"dataset {source.name!r}: {folder / file} is missing", remedy=source.remedy
+            )
+    return source.load(folder, chosen)
+
+
+def _find(source: _Source, path: Path | None) -> Path:
+    """The folder that holds the dataset's files; the first that has any of them."""
+    looked = _candidates(source, path)
+    for folder in looked:
+        if any((folder / file).is_file() for file in source.files):
+            return folder
+    places = " or ".join(str(folder) for folder in looked)
+    raise DatasetError(
+        f"dataset {source.name!r} is not here: there is no {source.files[0]} in {places}",
+        remedy=source.remedy,
+    )
+
+
+def _candidates(source: _Source, path: Path | None) -> list[Path]:
+    if path is not None:
+        return [path / source.folder, path]
+    return [folder / source.folder for folder in data_folders()]
+
+
+def _describe(source: _Source) -> DatasetInfo:
+    try:
+        place = _find(source, None)
+    except DatasetError:
+        place = None
+    return DatasetInfo(
+        source.name,
+        source.description,
+        tasks=source.tasks,
+        licence=source.licence,
+        parts=tuple(f"{source.name}:{part}" for part in source.parts),
+        place=place,
+        remedy=f"intercode data fetch {source.package}",
+    )
+
+
+def _plugins() -> Sequence[EntryPoint]:
+    return sorted(entry_points(group=ENTRY_POINTS), key=lambda plugin: plugin.name)
+
+
+def _package(plugin: EntryPoint) -> str:
+    return plugin.dist.name if plugin.dist else plugin.module
+
+
+def _load_plugin(plugin: EntryPoint, path: Path | None) -> Dataset:
+    try:
+        loader = plugin.load()
+    except Exception as error:
+        raise UsageError(
+            f"dataset {plugin.name!r} of package {_package(plugin)} cannot be imported: {error}",
+            remedy=f"mend or remove the package {_package(plugin)}",
+        ) from error
+    dataset = loader(path)
+    if not isinstance(dataset, Dataset):
+        raise DatasetError(
+            f"dataset {plugin.name!r}: {plugin.value} gave {type(dataset).__name__}, not a Dataset"
+        )
+    return dataset
+
+
+def _unknown(name: str) -> UsageError:
+    known = [info for entry in names() for info in (entry.name, *entry.parts)]
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    if Path(name).is_dir():
+        remedy = f"name a file in it, ending in {', '.join(SUFFIXES)}"
+        return UsageError(f"{name!r} is a folder, not a dataset", remedy=remedy)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    return UsageError(
+        f"there is no dataset {name!r}", remedy=f"{hint}All are listed by: intercode data list"
+    )
+
+
+def _nl2bash(folder: Path, parts: tuple[str, ...]) -> Dataset:
+    from intercode.tasks.sources import nl2bash
+
+    return nl2bash.load(folder, parts)
+
+
+def _nl2bash_test(folder: Path, parts: tuple[str, ...]) -> Dataset:
+    from intercode.tasks.sources import nl2bash
+
+    return nl2bash.load_test(folder)
+
+
+def _corpus(folder: Path, parts: tuple[str, ...]) -> Dataset:
+    from intercode.tasks.sources import corpus
+
+    return corpus.load(folder)
+
+
+def _alfa(folder: Path, parts: tuple[str, ...]) -> Dataset:
+    from intercode.tasks.sources import alfa
+
+    return alfa.load(folder, parts)
+
+
+_SOURCES = {
+    source.name: source
+    for source in (
+        _Source(
+            "nl2bash",
+            "InterCode's NL2Bash: Bash one-liners over four small file systems.",
+            tasks=200,
+            folder="nl2bash",
+            files=tuple(f"nl2bash_fs_{n}.json" for n in range(1, 5)),
+            parts=tuple(f"fs_{n}" for n in range(1, 5)),
+            package="nl2bash",
+            load=_nl2bash,
+        ),
+        _Source(
+            "nl2bash-test",
+            "The 24 Bash tasks that InterCode's own tests use.",
+            tasks=24,
+            folder="nl2bash",
+            files=("test_queries.json",),
+            package="nl2bash",
+            load=_nl2bash_test,
+        ),
+        _Source(
+            "nl2bash-corpus",
+            "The NL2Bash corpus: sentences and commands, without file systems.",
+            tasks=12_607,
+            folder="nl2bash/raw",
+            files=("all.nl", "all.cm"),
+            package="nl2bash-corpus",
+            load=_corpus,
+        ),
+        _Source(
+            "alfa",
+            "InterCode-ALFA: reworked Bash tasks with two golds each.",
+            tasks=300,
+            folder="intercode_alfa",
+            files=tuple(f"nl2bash_fs_{n}.json" for n in range(1, 6)),
+            parts=tuple(f"fs_{n}" for n in range(1, 6)),
+            package="alfa",
+            load=_alfa,
+        ),
+    )
+}
