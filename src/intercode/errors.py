@@ -70,6 +70,20 @@ class ImageError(SandboxError):
     retryable = False
 
 
+class EngineError(InterCodeError):
+    """A database engine broke, or could not be reached, for a reason not of the agent's doing."""
+
+    cause = "engine"
+    retryable = True
+
+
+class EngineUnavailable(EngineError):
+    """No engine of that name works on this machine."""
+
+    cause = "engine-unavailable"
+    retryable = False
+
+
 class ModelError(InterCodeError):
     """A model did not answer, or answered with something that cannot be used."""
 

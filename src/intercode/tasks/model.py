@@ -34,13 +34,39 @@ class FileSystem:
 
 
 @dataclass(frozen=True)
+class Database:
+    """The data that a SQL task asks about.
+
+    It comes from a SQLite file (``sqlite``), or from a script of CREATE TABLE and INSERT statements
+    (``script``, a dump for instance) written in ``script_dialect``; where the script makes several
+    databases, ``section`` is the one that is meant. ``dialect`` is what the tasks' golds are
+    written in, and what an agent is told to write.
+    """
+
+    name: str
+    dialect: str = "sqlite"
+    sqlite: Path | None = None
+    script: Path | None = None
+    script_dialect: str = "sqlite"
+    section: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Of the content, not of the path."""
+        file = self.sqlite or self.script
+        body = hashlib.sha256(file.read_bytes()).hexdigest() if file else ""
+        return digest_of([self.name, self.dialect, body, self.section])
+
+
+@dataclass(frozen=True)
 class Task:
     """One thing to do.
 
     ``gold`` is an action that does it; it never enters the agent's sandbox. ``alternatives`` are
     further golds, where the dataset has them. ``file_system`` names an entry of the dataset's
-    ``file_systems`` (None: the bare base image). ``metadata`` holds what reports group by
-    (``hardness``, ``tags``, ``source``, …) and ``flags``: known reasons to distrust the task.
+    ``file_systems`` (None: the bare base image), ``database`` one of its ``databases``.
+    ``metadata`` holds what reports group by (``hardness``, ``tags``, ``source``, …) and ``flags``:
+    known reasons to distrust the task.
     """
 
     id: str
@@ -49,6 +75,7 @@ class Task:
     gold: str
     alternatives: tuple[str, ...] = ()
     file_system: str | None = None
+    database: str | None = None
     setup: tuple[str, ...] = ()
     assets: Mapping[str, str] = field(default_factory=dict)
     reward: Mapping[str, Any] = field(default_factory=dict)
@@ -67,17 +94,19 @@ class Task:
     @property
     def content_hash(self) -> str:
         """16 hexadecimal digits over everything that decides observations and rewards."""
-        return digest_of(
-            [self.env, self.instruction, self.gold, list(self.alternatives), self.file_system,
-             list(self.setup), dict(self.assets), dict(self.reward), dict(self.limits)]
-        )  # fmt: skip
+        parts = [
+            self.env, self.instruction, self.gold, list(self.alternatives), self.file_system,
+            list(self.setup), dict(self.assets), dict(self.reward), dict(self.limits),
+        ]  # fmt: skip
+        return digest_of(parts if self.database is None else [*parts, self.database])
 
     def to_json(self) -> dict[str, Any]:
         return {
             "id": self.id, "env": self.env, "instruction": self.instruction, "gold": self.gold,
             "alternatives": list(self.alternatives), "file_system": self.file_system,
-            "setup": list(self.setup), "assets": dict(self.assets), "reward": dict(self.reward),
-            "limits": dict(self.limits), "metadata": dict(self.metadata),
+            "database": self.database, "setup": list(self.setup), "assets": dict(self.assets),
+            "reward": dict(self.reward), "limits": dict(self.limits),
+            "metadata": dict(self.metadata),
         }  # fmt: skip
 
 
@@ -88,6 +117,7 @@ class Dataset(Sequence[Task]):
     name: str
     tasks: tuple[Task, ...]
     file_systems: Mapping[str, FileSystem] = field(default_factory=dict)
+    databases: Mapping[str, Database] = field(default_factory=dict)
     description: str = ""
     source: str = ""
     licence: str = ""
@@ -102,6 +132,10 @@ class Dataset(Sequence[Task]):
                 raise DatasetError(
                     f"dataset {self.name!r}, task {task.id!r}: unknown file system "
                     f"{task.file_system!r}"
+                )
+            if task.database is not None and task.database not in self.databases:
+                raise DatasetError(
+                    f"dataset {self.name!r}, task {task.id!r}: unknown database {task.database!r}"
                 )
 
     def __len__(self) -> int:
@@ -127,6 +161,7 @@ class Dataset(Sequence[Task]):
         return digest_of(
             [[t.id, t.content_hash] for t in self.tasks]
             + sorted([n, f.digest] for n, f in self.file_systems.items())
+            + sorted([n, d.digest] for n, d in self.databases.items())
         )
 
     def select(

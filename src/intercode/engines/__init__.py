@@ -1,0 +1,1 @@
+"""Database engines behind one contract: SQLite, MySQL and MariaDB, PostgreSQL, DuckDB."""
