@@ -243,10 +243,11 @@ def engine() -> Iterator[Engine]:
 
 
 def _left(engine: Engine, owner: str) -> list[str]:
-    """All containers and images that an owner has."""
+    """All containers and images that an owner has, sorted: the engine lists images made within one
+    second in any order."""
     query = f"{OWNER_LABEL}={owner}"
     found = engine.list_containers(f"label={query}") + engine.list_images(query)
-    return [entry["Id"] for entry in found]
+    return sorted(entry["Id"] for entry in found)
 
 
 def _descriptors() -> dict[str, str]:
