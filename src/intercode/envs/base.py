@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import gymnasium
 
-from intercode.envs.runtime import Runtime
+from intercode.envs.once import Outcomes
 from intercode.envs.spaces import UnicodeText
-from intercode.errors import SandboxError, UsageError
+from intercode.errors import UsageError
 from intercode.rewards.score import Score
-from intercode.sandboxes.base import Limits, Sandbox
 from intercode.tasks.model import Dataset, Task
 
 
@@ -22,8 +22,9 @@ class InteractiveEnv(gymnasium.Env[str, str]):
     reward 0; an action that starts with ``submit`` ends the episode and scores it, ``skip`` ends
     it with 0. ``info`` holds nothing but what seed and actions decide.
 
-    A subclass says how an action is executed and how an outcome is scored. Errors of ours (any
-    `InterCodeError`) leave `step` as exceptions: they are no observation and no reward.
+    A subclass says where an episode takes place, how an action is executed and how an outcome is
+    scored. Errors of ours (any `InterCodeError`) leave `step` as exceptions: they are no
+    observation and no reward.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -34,29 +35,16 @@ class InteractiveEnv(gymnasium.Env[str, str]):
     """What a task's ``env`` must be to be played here."""
 
     def __init__(
-        self,
-        dataset: str | Dataset = "bundled",
-        *,
-        sandbox: str | None = None,
-        base: str | None = None,
-        limits: Limits | None = None,
-        runtime: Runtime | None = None,
-        render_mode: str | None = None,
+        self, dataset: str | Dataset = "bundled", *, render_mode: str | None = None
     ) -> None:
-        """``runtime`` is shared and not closed here; without one the environment has its own,
-        with the back end named ``sandbox`` (default: the first that works) and the image ``base``.
-        """
         self.dataset = _loaded(dataset)
         if not len(self.dataset):
             raise UsageError(f"dataset {self.dataset.name!r} has no tasks")
-        self.limits = limits or Limits()
         self.render_mode = render_mode
         self.action_space = UnicodeText()
         self.observation_space = UnicodeText()
-        self._owned = runtime is None
-        self._runtime = runtime or own_runtime(sandbox, base)
         self._task: Task | None = None
-        self._sandbox: Sandbox | None = None
+        self._running = False
         self._last = ""
         self._transcript: list[str] = []
 
@@ -66,13 +54,6 @@ class InteractiveEnv(gymnasium.Env[str, str]):
         if self._task is None:
             raise UsageError("there is no episode yet", remedy="call reset() first")
         return self._task
-
-    @property
-    def sandbox(self) -> Sandbox:
-        """The running episode's sandbox, for those who want to look behind the curtain."""
-        if self._sandbox is None:
-            raise UsageError("there is no episode running", remedy="call reset() first")
-        return self._sandbox
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -84,26 +65,28 @@ class InteractiveEnv(gymnasium.Env[str, str]):
         if unknown:
             raise UsageError(f"reset: unknown option {sorted(unknown)[0]!r}", remedy="task")
         task = self._chosen((options or {}).get("task"))
-        self._drop_sandbox()
+        self._stop()
         self._task = task
-        self._sandbox = self._open(task)
+        self._begin(task)
+        self._running = True
         self._last = task.instruction
-        self._transcript = [task.instruction]
-        return task.instruction, {"task": task.id}
+        observation = self._greeting(task)
+        self._transcript = [observation]
+        return observation, {"task": task.id}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Execute an action. See the class for ``submit`` and ``skip``."""
         if not isinstance(action, str):
             raise UsageError(f"an action is a string, not {type(action).__name__}")
-        if self._sandbox is None:
+        if not self._running:
             raise UsageError("the episode is over", remedy="call reset() to start another")
         self._transcript.append(f"> {action}")
         if action.startswith("skip"):
-            self._drop_sandbox()
+            self._stop()
             return "", 0.0, True, False, {"action_executed": True}
         if action.startswith("submit"):
             score = self._scored()
-            self._drop_sandbox()
+            self._stop()
             info = {"action_executed": True, "score": score}
             return self._last, score.reward, True, False, info
         observation, info = self._execute(action)
@@ -113,42 +96,38 @@ class InteractiveEnv(gymnasium.Env[str, str]):
 
     def score(self) -> Score:
         """What submitting now would give. Changes nothing that the agent could see."""
-        _ = self.sandbox
+        self._refuse_unless_running()
         return self._scored()
 
     def fork(self, count: int = 1) -> list[InteractiveEnv]:
         """``count`` environments that go on from here, independent of this one and each other.
 
-        They share this one's runtime and have to be closed before it.
+        They share what this one has started and have to be closed before it.
         """
-        sandbox = self.sandbox
-        if not hasattr(sandbox, "fork"):
-            raise SandboxError("this back end cannot fork a sandbox")
-        return [self._branch(branch) for branch in sandbox.fork(count)]
+        self._refuse_unless_running()
+        return [self._hand_over(twin) for twin in self._forked(count)]
 
-    def _branch(self, sandbox: Sandbox) -> InteractiveEnv:
-        twin = type(self)(self.dataset, limits=self.limits, runtime=self._runtime)
-        twin._task, twin._sandbox, twin._last = self._task, sandbox, self._last
+    def _hand_over(self, twin: InteractiveEnv) -> InteractiveEnv:
+        twin._task, twin._running, twin._last = self._task, True, self._last
         twin._transcript = list(self._transcript)
-        self._hand_over(twin)
+        twin._recall(self._memory())
         return twin
 
     def snapshot(self) -> EnvSnapshot:
         """This moment, to come back to with `restore`, any number of times."""
-        sandbox = self.sandbox
-        if not hasattr(sandbox, "snapshot"):
-            raise SandboxError("this back end cannot take snapshots")
+        self._refuse_unless_running()
         return EnvSnapshot(
-            self.task, self._last, tuple(self._transcript), sandbox.snapshot(), self._memory()
+            self.task, self._last, tuple(self._transcript), self._saved(), self._memory()
         )
 
     def restore(self, snapshot: EnvSnapshot) -> None:
         """Go back to a snapshot of an episode on the same task, whatever has been done since."""
         if snapshot.task != self.task:
             raise UsageError("the snapshot belongs to another task")
-        if self._sandbox is None:
-            self._sandbox = self._open(self.task)
-        self._sandbox.restore(snapshot.sandbox)  # type: ignore[attr-defined]
+        if not self._running:
+            self._begin(self.task)
+            self._running = True
+        self._go_back(snapshot.state)
         self._last = snapshot.last
         self._transcript = list(snapshot.transcript)
         self._recall(snapshot.memory)
@@ -158,12 +137,16 @@ class InteractiveEnv(gymnasium.Env[str, str]):
         return "\n".join(self._transcript) if self.render_mode == "ansi" else None
 
     def close(self) -> None:
-        try:
-            self._drop_sandbox()
-        finally:
-            if self._owned:
-                self._runtime.close()
+        self._stop()
         super().close()
+
+    def _refuse_unless_running(self) -> None:
+        if not self._running:
+            raise UsageError("there is no episode running", remedy="call reset() first")
+
+    def _stop(self) -> None:
+        self._running = False
+        self._end()
 
     def _chosen(self, key: Any) -> Task:
         if key is None:
@@ -182,14 +165,19 @@ class InteractiveEnv(gymnasium.Env[str, str]):
             raise UsageError(f"task {task.id!r} is for the {task.env} environment, not {self.kind}")
         return task
 
-    def _drop_sandbox(self) -> None:
-        sandbox, self._sandbox = self._sandbox, None
-        if sandbox is not None:
-            self._runtime.pool.give_back(sandbox)
+    # -- what a subclass says ----------------------------------------------------------------------
 
-    def _open(self, task: Task) -> Sandbox:
-        """A fresh sandbox for the task."""
+    def _begin(self, task: Task) -> None:
+        """Have a fresh place for an episode on the task."""
         raise NotImplementedError
+
+    def _end(self) -> None:
+        """Let go of the episode's place. Idempotent; also after a `_begin` that failed."""
+        raise NotImplementedError
+
+    def _greeting(self, task: Task) -> str:
+        """The first observation."""
+        return task.instruction
 
     def _execute(self, action: str) -> tuple[str, dict[str, Any]]:
         """(observation, info) of an action."""
@@ -198,34 +186,75 @@ class InteractiveEnv(gymnasium.Env[str, str]):
     def _scored(self) -> Score:
         raise NotImplementedError
 
+    def _forked(self, count: int) -> Sequence[InteractiveEnv]:
+        """New environments, each with a copy of the episode's place as it is now."""
+        raise NotImplementedError
+
+    def _saved(self) -> Any:
+        """The episode's place as it is now."""
+        raise NotImplementedError
+
+    def _go_back(self, state: Any) -> None:
+        """Take the episode's place back to what `_saved` gave."""
+        raise NotImplementedError
+
     def _memory(self) -> Any:
-        """What the environment itself remembers of the episode, beyond the sandbox."""
+        """What the environment itself remembers of the episode, beyond its place."""
         return None
 
     def _recall(self, memory: Any) -> None:
         """Take back what `_memory` gave."""
 
-    def _hand_over(self, twin: InteractiveEnv) -> None:
-        twin._recall(self._memory())
+    def aftermath(self) -> Aftermath:
+        """What the last action came to, for those who check tasks."""
+        raise NotImplementedError
+
+    def still_open(self) -> Callable[[], bool]:
+        """Tells, later on too, whether this episode's place is open."""
+        raise NotImplementedError
+
+    idle: ClassVar[str] = ""
+    """An action that neither prints nor changes anything."""
+
+    @classmethod
+    def shared(cls, wanted: Shared) -> Any:
+        """What environments of this class share: passed to each as ``runtime``; it has ``live()``
+        (how many places are open) and ``close()``."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What is asked of something that ``jobs`` environments are to share."""
+
+    sandbox: str | None = None
+    base: str | None = None
+    engine: str | None = None
+    jobs: int = 1
+    outcomes: Outcomes | None = None
+
+
+@dataclass(frozen=True)
+class Aftermath:
+    """What can be seen of an episode from outside. ``changes`` are the same for the same outcome;
+    ``background`` counts processes that still run."""
+
+    changes: tuple[Any, ...]
+    changed: int
+    background: int = 0
 
 
 class EnvSnapshot:
     """One moment of an episode."""
 
     def __init__(
-        self, task: Task, last: str, transcript: tuple[str, ...], sandbox: Any, memory: Any
+        self, task: Task, last: str, transcript: tuple[str, ...], state: Any, memory: Any
     ) -> None:
         self.task = task
         self.last = last
         self.transcript = transcript
-        self.sandbox = sandbox
+        self.state = state
         self.memory = memory
-
-
-def own_runtime(sandbox: str | None, base: str | None, *, warm: int = 1) -> Runtime:
-    from intercode.sandboxes.registry import choose
-
-    return Runtime(choose(sandbox), base=base, warm=warm)
 
 
 def _loaded(dataset: str | Dataset) -> Dataset:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from intercode.envs.base import InteractiveEnv
+from intercode.envs.sandboxed import SandboxedEnv
 from intercode.errors import TaskError
 from intercode.rewards import bash_v1, v1_action
 from intercode.rewards.score import Score
@@ -45,7 +45,7 @@ VOLATILE = frozenset({"clock", "host", "network", "random", "unstable"})
 _static_flags = lru_cache(maxsize=4096)(static_flags)  # parsing a gold anew at each scoring costs
 
 
-class BashV1(InteractiveEnv):
+class BashV1(SandboxedEnv):
     """See the module, and `InteractiveEnv` for the interface."""
 
     kind: ClassVar[str] = "bash"

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
-from intercode.envs.base import InteractiveEnv
 from intercode.envs.bash_v1 import VOLATILE
+from intercode.envs.sandboxed import SandboxedEnv
 from intercode.errors import TaskError, UsageError
 from intercode.rewards import archives, bash_v2
 from intercode.rewards.score import Score
@@ -24,7 +24,7 @@ _MAX_ARCHIVES = 32
 """and how many of those are looked into."""
 
 
-class BashV2(InteractiveEnv):
+class BashV2(SandboxedEnv):
     """See the module, and `InteractiveEnv` for the interface.
 
     ``judge`` says when an episode is solved. ``lenient``, the default, accepts the gold's answer
@@ -46,7 +46,7 @@ class BashV2(InteractiveEnv):
         judge: bash_v2.Judge = "lenient",
         **options: Any,
     ) -> None:
-        """``options``: those of `InteractiveEnv`."""
+        """``options``: those of `SandboxedEnv`."""
         judges = get_args(bash_v2.Judge)
         if judge not in judges:
             raise UsageError(f"there is no judge {judge!r}", remedy=f"one of {', '.join(judges)}")
@@ -116,10 +116,11 @@ class BashV2(InteractiveEnv):
     def _recall(self, memory: tuple[str, int]) -> None:
         self._output, self._began_ns = memory
 
-    def _hand_over(self, twin: InteractiveEnv) -> None:
-        super()._hand_over(twin)
+    def _around(self, sandbox: Sandbox) -> BashV2:
+        twin = super()._around(sandbox)
         assert isinstance(twin, BashV2)
         twin.judge = self.judge
+        return twin
 
 
 def _seen(sandbox: Sandbox, output: str, began_ns: int) -> bash_v2.Outcome:

@@ -12,18 +12,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-from intercode.envs.registration import env_class
-from intercode.envs.runtime import Runtime
+from intercode.envs.base import InteractiveEnv, Shared
+from intercode.envs.once import Anew
+from intercode.envs.registration import Environments
 from intercode.envs.soundness import Measurement, TaskCheck, judge
 from intercode.errors import InterCodeError, SandboxError, TaskError
-from intercode.sandboxes.base import Sandbox
 from intercode.tasks.model import Dataset, Task
 
 __all__ = ["Measurement", "TaskCheck", "check_dataset", "judge"]
-
-_T = TypeVar("_T")
 
 APART_S = 1.1
 """Between a gold's two moments: enough for a clock that shows seconds."""
@@ -34,19 +32,13 @@ Progress = Callable[[int, int], None]
 """Takes how many tasks are done, and of how many."""
 
 
-class _Forgetful(Runtime):
-    """Keeps no outcome of a gold: whether it gives the same again is what is asked."""
-
-    def gold(self, key: Any, compute: Callable[[], _T]) -> _T:
-        return compute()
-
-
 def check_dataset(
     dataset: Dataset,
-    env_id: str = "Bash-v2",
+    env_id: str | None = None,
     *,
     sandbox: str | None = None,
     base: str | None = None,
+    engine: str | None = None,
     jobs: int = 1,
     progress: Progress = lambda done, total: None,
 ) -> list[TaskCheck]:
@@ -56,17 +48,12 @@ def check_dataset(
 
     :raises InterCodeError: no such environment, no back end that works, or one that leaks.
     """
-    from intercode.sandboxes.registry import choose
-
-    cls = env_class(env_id)
     trials: list[_Trial] = []
-    with (
-        _Forgetful(choose(sandbox), base=base, warm=jobs, max_starting=max(2, jobs)) as runtime,
-        ThreadPoolExecutor(jobs) as workers,
-    ):
+    shared = Shared(sandbox=sandbox, base=base, engine=engine, jobs=jobs, outcomes=Anew())
+    with Environments(env_id, dataset, shared) as envs, ThreadPoolExecutor(jobs) as workers:
         for start in range(0, len(dataset), _HELD):
             held = [
-                _Trial(task, lambda: cls(dataset, runtime=runtime), _floor(env_id))
+                _Trial(task, envs.make, _floor(envs.name))
                 for task in dataset.tasks[start : start + _HELD]
             ]
             for _ in _done(workers, [trial.first for trial in held]):
@@ -74,24 +61,15 @@ def check_dataset(
             for number in _done(workers, [trial.second for trial in held]):
                 progress(start + number, len(dataset))
             trials += held
-        runtime.pool.close()
-        _refuse_leftovers(runtime)
+        if left := envs.live():
+            # Every one has been given back, so this is a defect of ours.
+            raise SandboxError(f"{left} are still open after all have been given back")
         return [trial.verdict() for trial in trials]
 
 
 def _floor(env_id: str) -> float:
     """The paper's reward gives something for nothing: there all that counts is that it is not 1."""
-    return 1.0 if env_id.endswith("-v1") else 0.0
-
-
-def _refuse_leftovers(runtime: Runtime) -> None:
-    """Every sandbox has been given back; one that is open all the same is a defect of ours.
-
-    :raises SandboxError: there is one.
-    """
-    live = getattr(runtime.backend, "live", None)
-    if live is not None and (left := live()):
-        raise SandboxError(f"{left} sandboxes are still open after all have been given back")
+    return 1.0 if env_id.endswith("v1") else 0.0
 
 
 def _done(workers: ThreadPoolExecutor, jobs: Sequence[Callable[[], None]]) -> Iterator[int]:
@@ -115,7 +93,7 @@ class _Trial:
         self._seen = Measurement(floor=floor)
         self._spent_s = 0.0
         self._began = 0.0
-        self._sandboxes: list[Sandbox] = []
+        self._open: list[Callable[[], bool]] = []
         self._first: Any = None
         self._outcome: Any = None
 
@@ -124,12 +102,12 @@ class _Trial:
             self._began = time.monotonic()
             env = self._first = self._make_env()
             self._outcome, info = self._run_gold(env)
-            output, changes = self._outcome
+            output, after = self._outcome
             self._note(
                 output=output,
                 exit_code=info.get("exit_code"),
                 timed_out=info.get("timed_out", False),
-                changed=sum(change[1] != "touched" for change in changes),
+                changed=after.changed,
             )
             if not self._seen.timed_out:
                 self._note(at_once=env.score().reward)
@@ -145,20 +123,18 @@ class _Trial:
                 self._first.close()
 
     def _once_more(self, env: Any) -> None:
-        self._note(background=env.sandbox.process_count())
+        self._note(background=env.aftermath().background)
         with ThreadPoolExecutor(1) as beside:
             twin = beside.submit(self._run_twin)
             self._note(later=env.score().reward)
             outcome, reward = twin.result()
         self._note(twin=reward, repeats=outcome == self._outcome, noop=self._do_nothing())
 
-    def _run_gold(self, env: Any) -> tuple[Any, Mapping[str, Any]]:
-        """((output, changes), info) of a fresh sandbox in which the gold was run."""
+    def _run_gold(self, env: InteractiveEnv) -> tuple[Any, Mapping[str, Any]]:
+        """((output, aftermath), info) of a fresh episode in which the gold was run."""
         self._reset(env)
         output, _, _, _, info = env.step(self._task.gold)
-        found = env.sandbox.changes()
-        changes = [(c.path, c.kind, c.type, c.mode, c.digest, c.target) for c in found]
-        return (output, changes), info
+        return (output, replace(env.aftermath(), background=0)), info
 
     def _run_twin(self) -> tuple[Any, float]:
         env = self._make_env()
@@ -175,15 +151,15 @@ class _Trial:
             self._reset(env)
             reward: float = env.score().reward
             if not self._seen.output.strip():
-                env.step("true")
+                env.step(env.idle)
                 reward = max(reward, env.score().reward)
             return reward
         finally:
             env.close()
 
-    def _reset(self, env: Any) -> None:
+    def _reset(self, env: InteractiveEnv) -> None:
         env.reset(options={"task": self._task})
-        self._sandboxes.append(env.sandbox)
+        self._open.append(env.still_open())
 
     def _note(self, **facts: Any) -> None:
         self._seen = replace(self._seen, **facts)
@@ -200,15 +176,7 @@ class _Trial:
 
     def verdict(self) -> TaskCheck:
         """To be asked for when the pool has closed what was given back to it."""
-        if any(_is_open(sandbox) for sandbox in self._sandboxes) and not self._seen.error:
+        if any(is_open() for is_open in self._open) and not self._seen.error:
             self._note(error="its sandbox outlives its closing")
         seen = self._seen
         return TaskCheck(self._task, judge(self._task, seen), seen, self._spent_s)
-
-
-def _is_open(sandbox: Sandbox) -> bool:
-    try:
-        sandbox.process_count()
-    except InterCodeError:
-        return False
-    return True

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from intercode.errors import UsageError
+
+if TYPE_CHECKING:
+    from intercode.envs.base import InteractiveEnv, Shared
+    from intercode.envs.routed import RoutedEnv
+    from intercode.tasks.model import Dataset
 
 ENV_IDS = {
     "intercode/Bash-v1": "intercode.envs.bash_v1:BashV1",
     "intercode/Bash-v2": "intercode.envs.bash_v2:BashV2",
+    "intercode/SQL-v1": "intercode.envs.sql_v1:SqlV1",
+    "intercode/SQL-v2": "intercode.envs.sql_v2:SqlV2",
 }
+_FAMILIES = {"bash": "Bash", "sql": "SQL"}
+"""The first half of the name of the environment that plays tasks of a kind."""
+VERSIONS = ("v1", "v2")
+DEFAULT_VERSION = "v2"
 
 
 def register_envs() -> None:
@@ -39,30 +51,110 @@ def env_class(env_id: str) -> type[Any]:
     return found
 
 
+def env_name(env_id: str | None, dataset: Dataset) -> str:
+    """The environment that plays a dataset: ``env_id`` without its namespace; where that is a
+    version alone (``v1``; None: the default one), the one of that version for the dataset's kind of
+    task. A dataset with several kinds is played by several environments, so the version stays.
+
+    :raises UsageError: there is none, or it does not play such tasks.
+    """
+    name = (env_id or DEFAULT_VERSION).removeprefix("intercode/")
+    kinds = sorted({task.env for task in dataset})
+    if name in VERSIONS:
+        for kind in kinds:
+            _refuse_unknown_kind(kind, dataset)
+        return f"{_FAMILIES[kinds[0]]}-{name}" if len(kinds) == 1 else name
+    played = env_class(name).kind
+    if others := [kind for kind in kinds if kind != played]:
+        version = name.rpartition("-")[2]
+        raise UsageError(
+            f"{name} plays {played} tasks, and dataset {dataset.name!r} has {others[0]} ones",
+            remedy=f"--env {version}, or leave --env out",
+        )
+    return name
+
+
+def _refuse_unknown_kind(kind: str, dataset: Dataset) -> None:
+    if kind not in _FAMILIES:
+        raise UsageError(
+            f"dataset {dataset.name!r}: no environment plays tasks of kind {kind!r}",
+            remedy=f"its tasks' env must be one of {', '.join(_FAMILIES)}",
+        )
+
+
+class Environments:
+    """Makes environments for a dataset that share what is costly, and closes all at the end.
+
+    Safe to use from many threads. ``options`` are further ones of the environments' classes.
+    """
+
+    def __init__(
+        self, env_id: str | None, dataset: Dataset, shared: Shared, **options: Any
+    ) -> None:
+        self.name = env_name(env_id, dataset)
+        self._dataset = dataset
+        self._wanted = shared
+        self._options = options
+        self._runtimes: dict[Any, Any] = {}
+        self._made: list[InteractiveEnv] = []
+        self._lock = threading.Lock()
+        if self.name not in VERSIONS:
+            self._maker(self.name)  # what does not work here is told before any work begins
+
+    def make(self) -> InteractiveEnv | RoutedEnv:
+        """A new one; closed with the others at the latest."""
+        if self.name in VERSIONS:
+            from intercode.envs.routed import RoutedEnv
+
+            return RoutedEnv(lambda kind: self._make(f"{_FAMILIES[kind]}-{self.name}"))
+        return self._make(self.name)
+
+    def _make(self, name: str) -> InteractiveEnv:
+        env = self._maker(name)()
+        self._made.append(env)
+        return env
+
+    def _maker(self, name: str) -> Callable[[], InteractiveEnv]:
+        cls = env_class(name)
+        with self._lock:
+            key = cls.shared.__func__
+            if key not in self._runtimes:
+                self._runtimes[key] = cls.shared(self._wanted)
+            runtime = self._runtimes[key]
+        return lambda: cls(self._dataset, runtime=runtime, **self._options)
+
+    def live(self) -> int:
+        """Places of episodes that are still open; to be asked when all environments are done."""
+        return sum(runtime.live() for runtime in self._runtimes.values())
+
+    def close(self) -> None:
+        with contextlib.ExitStack() as stack:
+            for runtime in self._runtimes.values():
+                stack.callback(runtime.close)
+            for env in self._made:
+                stack.callback(env.close)
+
+    def __enter__(self) -> Environments:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 @contextlib.contextmanager
 def environment_factory(
-    env_id: str,
-    dataset: Any,
+    env_id: str | None,
+    dataset: Dataset,
     *,
     sandbox: str | None = None,
     base: str | None = None,
+    engine: str | None = None,
     jobs: int = 1,
-) -> Iterator[Callable[[], Any]]:
+    **options: Any,
+) -> Iterator[Callable[[], InteractiveEnv | RoutedEnv]]:
     """Makes environments that share one back end and one pool, all closed at the end."""
-    from intercode.envs.runtime import Runtime
-    from intercode.sandboxes.registry import choose
+    from intercode.envs.base import Shared
 
-    cls = env_class(env_id)
-    made: list[Any] = []
-    with Runtime(choose(sandbox), base=base, warm=jobs, max_starting=max(2, jobs)) as runtime:
-
-        def make() -> Any:
-            env = cls(dataset, runtime=runtime)
-            made.append(env)
-            return env
-
-        try:
-            yield make
-        finally:
-            for env in made:
-                env.close()
+    shared = Shared(sandbox=sandbox, base=base, engine=engine, jobs=jobs)
+    with Environments(env_id, dataset, shared, **options) as envs:
+        yield envs.make

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from intercode.envs.once import Once, Outcomes
 from intercode.sandboxes.base import Backend, Image, Layer, Limits, Sandbox
 from intercode.sandboxes.pool import Pool
 from intercode.tasks.model import Dataset, Task
@@ -25,14 +25,13 @@ class Runtime:
         warm: int = 1,
         max_starting: int = 2,
         max_running: int | None = None,
+        outcomes: Outcomes | None = None,
     ) -> None:
         self.backend = backend
         self.base = base or str(getattr(backend, "default_base", "host"))
         self.packages = packages
         self.pool = Pool(backend, warm=warm, max_starting=max_starting, max_running=max_running)
-        self._gold: dict[Any, Any] = {}
-        self._gold_locks: dict[Any, threading.Lock] = {}
-        self._lock = threading.Lock()
+        self._outcomes = outcomes or Once()
 
     def image(self, dataset: Dataset, task: Task, *finish: str) -> Image:
         """The task's file system on our base; ``finish`` are set-up commands of the environment's
@@ -54,13 +53,12 @@ class Runtime:
 
     def gold(self, key: Any, compute: Callable[[], _T]) -> _T:
         """The outcome of a gold, computed once for each key, whoever asks first."""
-        with self._lock:
-            lock = self._gold_locks.setdefault(key, threading.Lock())
-        with lock:
-            if key not in self._gold:
-                self._gold[key] = compute()
-            found: _T = self._gold[key]
-            return found
+        return self._outcomes.get(key, compute)
+
+    def live(self) -> int:
+        """Sandboxes that are open once those given back have been closed; takes no new ones."""
+        self.pool.close()
+        return int(getattr(self.backend, "live", lambda: 0)())
 
     def close(self) -> None:
         try:
