@@ -122,7 +122,14 @@ def test_what_is_asked_for_reaches_the_engine(
     check(capsys, "mixed", "--env", "Bash-v1", "--sandbox", "docker", "--base", "host", "-j", "3",
           "--limit", "2")  # fmt: skip
     assert asked == [
-        {"env": "Bash-v1", "tasks": ["a/0", "a/1"], "sandbox": "docker", "base": "host", "jobs": 3}
+        {
+            "env": "Bash-v1",
+            "tasks": ["a/0", "a/1"],
+            "sandbox": "docker",
+            "base": "host",
+            "jobs": 3,
+            "engine": None,
+        }
     ]
 
 

@@ -84,11 +84,30 @@ def test_tasks_can_be_chosen(
 
 
 def test_what_the_environment_is_made_of(workshop: Workshop) -> None:
-    where = ["--env", "Bash-v1", "--sandbox", "docker", "--base", "docker:x"]
-    main(["eval", "six", "--agent", "noop", *where, "-j", "3", "--limit", "5"])
+    where = ["--env", "Bash-v1", "--sandbox", "docker", "--base", "docker:x", "--engine", "mysql"]
+    options = ["--option", "judge=strict", "--option", "copies=3"]
+    main(["eval", "six", "--agent", "noop", *where, *options, "-j", "3", "--limit", "5"])
     assert workshop.asked == [
-        {"env_id": "Bash-v1", "tasks": 5, "sandbox": "docker", "base": "docker:x", "jobs": 3}
-    ]
+        {"env_id": "Bash-v1", "tasks": 5, "sandbox": "docker", "base": "docker:x", "jobs": 3,
+         "engine": "mysql", "judge": "strict", "copies": 3}
+    ]  # fmt: skip
+
+
+def test_a_password_stays_out_of_the_run_folder(workshop: Workshop, tmp_path: Path) -> None:
+    url = "mysql://me:secret@db:3306/"
+    main(["eval", "six", "--agent", "noop", "--engine", url, "--out", str(tmp_path / "run")])
+    assert workshop.asked[0]["engine"] == url
+    kept = (tmp_path / "run" / "run.json").read_text()
+    assert "secret" not in kept
+    assert "mysql://me:…@db:3306/" in kept
+
+
+@pytest.mark.parametrize("word", ["judge", "=x", "engine=mysql", "a b=1"])
+def test_an_option_that_is_none(
+    workshop: Workshop, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    assert main(["eval", "six", "--agent", "noop", "--option", word]) == 2
+    assert "NAME=VALUE" in capsys.readouterr().err
 
 
 def test_an_agent_from_a_file(workshop: Workshop, capsys: pytest.CaptureFixture[str]) -> None:

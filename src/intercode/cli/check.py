@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from intercode.cli.eval import _positive, add_env_arguments, chosen_dataset
+from intercode.cli.eval import _positive, add_env_arguments, chosen_dataset, where
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -74,10 +74,7 @@ def check(args: argparse.Namespace) -> int:
 
     dataset = chosen_dataset(args)
     with _showing_progress(len(dataset)) as progress:
-        checks = check_dataset(
-            dataset, args.env,
-            sandbox=args.sandbox, base=args.base, jobs=args.jobs, progress=progress,
-        )  # fmt: skip
+        checks = check_dataset(dataset, args.env, jobs=args.jobs, progress=progress, **where(args))
     if args.json:
         print(json.dumps(report(args, dataset, checks), indent=2, ensure_ascii=False))
     else:
@@ -93,10 +90,12 @@ def _is_news(dataset: Dataset, task: TaskCheck) -> bool:
 def report(
     args: argparse.Namespace, dataset: Dataset, checks: Sequence[TaskCheck]
 ) -> dict[str, Any]:
+    from intercode.envs.registration import env_name
+
     return {
         "dataset": dataset.name,
         "digest": dataset.digest,
-        "env": args.env,
+        "env": env_name(args.env, dataset),
         "sandbox": args.sandbox,
         "base": args.base,
         **_summary(checks),

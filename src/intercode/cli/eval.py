@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from intercode.runs.store import RunStore
     from intercode.tasks.model import Dataset
 
-DEFAULT_ENV = "Bash-v2"
-
 _EPILOG = """\
 examples:
   intercode eval bundled --agent gold
@@ -87,23 +85,58 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(handler=evaluate)
 
 
-def add_env_arguments(parser: argparse.ArgumentParser, default: str | None = DEFAULT_ENV) -> None:
+def add_env_arguments(parser: argparse.ArgumentParser, default: str = "v2") -> None:
     """What decides where actions are executed; the same for every verb that executes some."""
     # fmt: off
     add = parser.add_argument
     add(
         "--env",
-        default=default,
         metavar="ENV",
-        help=f"environment: Bash-v1 (the paper's), Bash-v2 (default: {default or 'as recorded'})",
+        help="environment: v1 (the paper's), v2, or one by its name, as Bash-v1 or SQL-v2 "
+        f"(default: {default})",
     )
     add("--sandbox", metavar="NAME", help="bubblewrap or docker (default: the first that works)")
+    add(
+        "--engine",
+        metavar="ENGINE",
+        help="what runs SQL: sqlite (default), mysql, postgres, duckdb, or a server's URL",
+    )
+    add(
+        "--option",
+        action="append",
+        type=_option,
+        metavar="NAME=VALUE",
+        default=[],
+        help="an option of the environment, as judge=strict; may be repeated",
+    )
     add(
         "--base",
         metavar="BASE",
         help="the base image: host, dir:PATH, tar:PATH, debian:SUITE or docker:NAME",
     )
     # fmt: on
+
+
+def where(args: argparse.Namespace) -> dict[str, Any]:
+    """Of the arguments that `add_env_arguments` adds, all but the environment's name."""
+    named = {"sandbox": args.sandbox, "base": args.base, "engine": args.engine}
+    return named | dict(args.option)
+
+
+def _option(text: str) -> tuple[str, Any]:
+    """A name and a value, which is read as JSON where it is some."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier() or name in ("sandbox", "base", "engine"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not an option: NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _without_password(engine: str | None) -> str | None:
+    """A run's folder is there to be shown around."""
+    return engine and re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", engine)
 
 
 def evaluate(args: argparse.Namespace) -> int:
@@ -160,11 +193,13 @@ def chosen_dataset(args: argparse.Namespace) -> Dataset:
 
 def _config(args: argparse.Namespace, dataset: Dataset, agent: AgentFactory) -> dict[str, Any]:
     """All that decides the results: a run is resumed only with the same."""
+    from intercode.envs.registration import env_name
+
     return {
         "dataset": dataset.name,
         "tasks": len(dataset),
         "dataset_digest": dataset.digest,
-        "env": args.env,
+        "env": env_name(args.env, dataset),
         "agent": agent.name,
         "agent_digest": agent.digest,
         "options": {
@@ -172,6 +207,8 @@ def _config(args: argparse.Namespace, dataset: Dataset, agent: AgentFactory) -> 
             "max_turns": args.max_turns,
             "sandbox": args.sandbox,
             "base": args.base,
+            "engine": _without_password(args.engine),
+            **dict(args.option),
         },
     }
 
@@ -183,9 +220,7 @@ def _play(args: argparse.Namespace, dataset: Dataset, agent: AgentFactory, store
 
     earlier = [record for record in store.records if not record.failed]
     with (
-        environment_factory(
-            args.env, dataset, sandbox=args.sandbox, base=args.base, jobs=args.jobs
-        ) as make_env,
+        environment_factory(args.env, dataset, jobs=args.jobs, **where(args)) as make_env,
         LiveProgress(earlier, colour=not args.no_color) as live,
     ):
         run(

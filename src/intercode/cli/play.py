@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intercode.cli.eval import add_env_arguments, chosen_dataset
+from intercode.cli.eval import add_env_arguments, chosen_dataset, where
 from intercode.cli.main import VERBS
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def play(args: argparse.Namespace) -> int:
     dataset = chosen_dataset(args)
     tasks = list(dataset.tasks)
     first = tasks.index(dataset.select([args.task])[0]) if args.task else 0
-    making = environment_factory(args.env, dataset, sandbox=args.sandbox, base=args.base, jobs=1)
+    making = environment_factory(args.env, dataset, **where(args))
     with _line_editing() as read_line, making as make_env:
         env = make_env()
         try:

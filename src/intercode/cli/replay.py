@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from intercode.cli.eval import add_env_arguments
+from intercode.cli.eval import add_env_arguments, where
 from intercode.cli.main import VERBS
 from intercode.errors import DatasetError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from intercode.agents.recording import Recording
     from intercode.runs.replay import ReplayedEpisode, ReplayReport
 
-_DATASETS = {"bash": "nl2bash"}
+_DATASETS = {"bash": "nl2bash", "sql": "spider"}
 _EPILOG = """\
 examples:
   intercode replay ic_bash_multiturn_gpt-4_10_turns_fs_1.json
@@ -45,7 +45,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "-j", "--jobs", type=int, metavar="N", default=len(os.sched_getaffinity(0)),
         help="episodes at once (default: one a core)",
     )
-    add_env_arguments(parser, default=None)
+    add_env_arguments(parser, default="as recorded")
     add("--all", action="store_true", help="list every disagreement, not the first twenty")
     add("--json", action="store_true", help="print JSON")
     # fmt: on
@@ -63,15 +63,9 @@ def replay_file(args: argparse.Namespace) -> int:
     dataset = registry.load(args.dataset or _dataset_of(recording))
     # A run of ours in what it was played in; upstream's in the paper's.
     recorded = recording.meta.get("env") if recording.kind == "run" else None
-    env_id = args.env or str(recorded or "Bash-v1")
+    env_id = args.env or str(recorded or "v1")
     with (
-        environment_factory(
-            env_id,
-            dataset,
-            sandbox=args.sandbox,
-            base=args.base,
-            jobs=args.jobs,
-        ) as make_env,
+        environment_factory(env_id, dataset, jobs=args.jobs, **where(args)) as make_env,
         _Progress(len(recording.episodes), quiet=args.json) as progress,
     ):
         report = replay(recording, dataset, make_env, jobs=args.jobs, progress=progress.update)
@@ -90,7 +84,7 @@ def _dataset_of(recording: Recording) -> str:
     raise DatasetError(
         f"{recording.path}: recordings of {recording.environment or 'an unknown environment'} "
         "cannot be replayed yet",
-        remedy="--dataset NAME, if it is one of Bash",
+        remedy="--dataset NAME, if it is one of Bash or SQL",
     )
 
 

@@ -34,6 +34,9 @@ class InteractiveEnv(gymnasium.Env[str, str]):
     kind: ClassVar[str]
     """What a task's ``env`` must be to be played here."""
 
+    options: ClassVar[tuple[str, ...]] = ()
+    """Parameters of the class that decide observations or rewards; the command line knows them."""
+
     def __init__(
         self, dataset: str | Dataset = "bundled", *, render_mode: str | None = None
     ) -> None:

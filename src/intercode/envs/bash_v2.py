@@ -35,6 +35,7 @@ class BashV2(SandboxedEnv):
     """
 
     kind: ClassVar[str] = "bash"
+    options: ClassVar[tuple[str, ...]] = ("judge",)
 
     _output = ""
     _began_ns = 0

@@ -41,8 +41,10 @@ def check_dataset(
     engine: str | None = None,
     jobs: int = 1,
     progress: Progress = lambda done, total: None,
+    **options: Any,
 ) -> list[TaskCheck]:
-    """Checks every task, in the dataset's order; ``jobs`` at once.
+    """Checks every task, in the dataset's order; ``jobs`` at once. ``options`` are further ones of
+    the environment's class.
 
     An error on a task is that task's verdict, and no end of the check.
 
@@ -50,7 +52,7 @@ def check_dataset(
     """
     trials: list[_Trial] = []
     shared = Shared(sandbox=sandbox, base=base, engine=engine, jobs=jobs, outcomes=Anew())
-    with Environments(env_id, dataset, shared) as envs, ThreadPoolExecutor(jobs) as workers:
+    with Environments(env_id, dataset, shared, **options) as envs, ThreadPoolExecutor(jobs) as workers:
         for start in range(0, len(dataset), _HELD):
             held = [
                 _Trial(task, envs.make, _floor(envs.name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from intercode.errors import UsageError
@@ -82,6 +82,19 @@ def _refuse_unknown_kind(kind: str, dataset: Dataset) -> None:
         )
 
 
+def _refuse_unknown_options(
+    options: Mapping[str, Any], classes: Sequence[type[InteractiveEnv]]
+) -> None:
+    """Where tasks are of several kinds, an option may be for some of them only."""
+    known = sorted({name for cls in classes for name in cls.options})
+    for name in options:
+        if name not in known:
+            raise UsageError(
+                f"the environment has no option {name!r}",
+                remedy=f"one of {', '.join(known)}" if known else "it has none",
+            )
+
+
 class Environments:
     """Makes environments for a dataset that share what is costly, and closes all at the end.
 
@@ -98,8 +111,12 @@ class Environments:
         self._runtimes: dict[Any, Any] = {}
         self._made: list[InteractiveEnv] = []
         self._lock = threading.Lock()
-        if self.name not in VERSIONS:
-            self._maker(self.name)  # what does not work here is told before any work begins
+        played = [self.name]
+        if self.name in VERSIONS:
+            played = [f"{_FAMILIES[k]}-{self.name}" for k in sorted({t.env for t in dataset})]
+        _refuse_unknown_options(options, [env_class(name) for name in played])
+        for name in played:
+            self._maker(name)  # what does not work here is told before any work begins
 
     def make(self) -> InteractiveEnv | RoutedEnv:
         """A new one; closed with the others at the latest."""
@@ -121,7 +138,8 @@ class Environments:
             if key not in self._runtimes:
                 self._runtimes[key] = cls.shared(self._wanted)
             runtime = self._runtimes[key]
-        return lambda: cls(self._dataset, runtime=runtime, **self._options)
+        options = {key: value for key, value in self._options.items() if key in cls.options}
+        return lambda: cls(self._dataset, runtime=runtime, **options)
 
     def live(self) -> int:
         """Places of episodes that are still open; to be asked when all environments are done."""
