@@ -12,7 +12,7 @@ import pytest
 from intercode.agents.trajectories import read_recording
 from intercode.envs.registration import environment_factory
 from intercode.errors import DatasetError, SandboxError
-from intercode.runs.replay import NOT_CODE, replay
+from intercode.runs.replay import replay
 from intercode.tasks.model import Dataset, FileSystem, Task
 
 pytestmark = pytest.mark.bubblewrap
@@ -75,7 +75,11 @@ def test_a_wrong_reward_is_listed_with_its_cause(tmp_path: Path, make_env: Any) 
 
 def test_react_actions_are_unwrapped_and_scored_at_the_end(tmp_path: Path, make_env: Any) -> None:
     actions = ["execute[cat /box/a.txt]", "ls", "submit"]
-    said = ["one two\n", NOT_CODE, ""]
+    said = [
+        "one two\n",
+        "Error executing query: Your last `execute` action did not contain bash code",
+        "",
+    ]
     recording = recorded(
         tmp_path / "ic_bash_react.json",
         t0=episode("print it", actions, [0, 0, 1.0], thoughts=["", "", ""], observations=said),

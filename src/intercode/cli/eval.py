@@ -136,7 +136,7 @@ def _option(text: str) -> tuple[str, Any]:
 
 def _without_password(engine: str | None) -> str | None:
     """A run's folder is there to be shown around."""
-    return engine and re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", engine)
+    return engine and re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", engine)
 
 
 def evaluate(args: argparse.Namespace) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from intercode.cli.eval import add_env_arguments, where
 from intercode.cli.main import VERBS
@@ -21,11 +22,13 @@ _EPILOG = """\
 examples:
   intercode replay ic_bash_multiturn_gpt-4_10_turns_fs_1.json
   intercode replay ic_bash_react_10_turns_fs_3.json -j 4 --json
+  intercode replay ic_sql_multiturn_gpt-4_10_turns.json --engine mysql
   intercode replay runs/mine
 
-Recordings of the original are replayed in Bash-v1, where every action was
-scored; the cause of each disagreement is named. The exit code is 1 if an
-episode failed for a reason that is not the recording's.
+Recordings of the original are replayed in the paper's environments, where
+every action was scored; the cause of each disagreement is named. The paper's
+SQL rewards were of three variants: the one that agrees best is found. The
+exit code is 1 if an episode failed for a reason that is not the recording's.
 """
 
 
@@ -55,7 +58,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def replay_file(args: argparse.Namespace) -> int:
     """Replays and reports."""
     from intercode.agents.trajectories import read_recording
-    from intercode.envs.registration import environment_factory
+    from intercode.envs.registration import env_name, environment_factory
     from intercode.runs.replay import replay
     from intercode.tasks import registry
 
@@ -63,17 +66,30 @@ def replay_file(args: argparse.Namespace) -> int:
     dataset = registry.load(args.dataset or _dataset_of(recording))
     # A run of ours in what it was played in; upstream's in the paper's.
     recorded = recording.meta.get("env") if recording.kind == "run" else None
-    env_id = args.env or str(recorded or "v1")
+    env_id = env_name(args.env or str(recorded or "v1"), dataset)
     with (
         environment_factory(env_id, dataset, jobs=args.jobs, **where(args)) as make_env,
         _Progress(len(recording.episodes), quiet=args.json) as progress,
     ):
-        report = replay(recording, dataset, make_env, jobs=args.jobs, progress=progress.update)
+        readings = _readings(env_id, args)
+        report = replay(
+            recording, dataset, make_env, jobs=args.jobs, progress=progress.update, **readings
+        )
     if args.json:
         print(json.dumps({"file": str(args.file), "kind": recording.kind, **report.to_json()}))
     else:
         _print(recording, report, everything=args.all)
     return 1 if any(episode.error for episode in report.episodes) else 0
+
+
+def _readings(env_id: str, args: argparse.Namespace) -> dict[str, Any]:
+    """The paper's SQL rewards were of three kinds, and no file says which: it is found out, unless
+    one is asked for."""
+    if env_id != "SQL-v1" or "variant" in dict(args.option):
+        return {}
+    from intercode.rewards.sql_v1 import VARIANTS, in_variant
+
+    return {"readings": {name: partial(in_variant, variant=name) for name in VARIANTS}}
 
 
 def _dataset_of(recording: Recording) -> str:
@@ -132,6 +148,12 @@ def _print(recording: Recording, report: ReplayReport, *, everything: bool) -> N
         f"{facts['success_replayed']:.1%} replayed",
         highlight=False,
     )
+    for span in report.ranges:
+        first, last = (report.episodes[at].task for at in (span.first, span.last))
+        console.print(
+            f"  reward: variant {one.variant!r} agrees best, tasks {first} to {last}",
+            highlight=False,
+        )
     if not facts["disagreements"]:
         return
     causes = Table("cause", "turns", box=box.SIMPLE)

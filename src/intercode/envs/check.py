@@ -52,7 +52,10 @@ def check_dataset(
     """
     trials: list[_Trial] = []
     shared = Shared(sandbox=sandbox, base=base, engine=engine, jobs=jobs, outcomes=Anew())
-    with Environments(env_id, dataset, shared, **options) as envs, ThreadPoolExecutor(jobs) as workers:
+    with (
+        Environments(env_id, dataset, shared, **options) as envs,
+        ThreadPoolExecutor(jobs) as workers,
+    ):
         for start in range(0, len(dataset), _HELD):
             held = [
                 _Trial(task, envs.make, _floor(envs.name))

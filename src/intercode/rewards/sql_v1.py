@@ -59,6 +59,12 @@ def score_texts(
     return Score(_combined(iou, tau, variant), {"iou": iou, "tau": tau})
 
 
+def in_variant(score: Score, variant: Variant) -> float:
+    """The reward that another variant gives for the same two results."""
+    parts = score.components
+    return _combined(parts["iou"], parts["tau"], variant) if "tau" in parts else score.reward
+
+
 def _combined(iou: float, tau: float, variant: Variant) -> float:
     if variant == "iou":
         return iou

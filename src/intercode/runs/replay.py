@@ -8,20 +8,46 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import accumulate, product
 from typing import Any
 
 from intercode.agents.recording import RecordedEpisode, RecordedTurn, Recording
 from intercode.errors import DatasetError, InterCodeError
+from intercode.rewards.score import Score
 from intercode.runs.causes import Comparison, cause_of
 from intercode.runs.episode import Environment
 from intercode.tasks.model import Dataset, Task
 
 _EPSILON = 1e-9
-NOT_CODE = "Error executing query: Your last `execute` action did not contain bash code"
+_NOT_CODE = "Error executing query: Your last `execute` action did not contain {} code"
 """What ReAct's wrapper answered, in the environment's place, to an action of another form."""
+
+Readings = Mapping[str, Callable[[Score], float]]
+"""Rewards that a score may be read as, by name, the usual one first."""
+
+
+_NOTICEABLE = 10
+"""Turns that a second reading must explain: fewer may be chance."""
+
+
+def _reward(score: Score) -> float:
+    return score.reward
+
+
+_AS_GIVEN: Readings = {"": _reward}
+
+
+@dataclass(frozen=True)
+class Range:
+    """Episodes ``first`` to ``last`` of a recording, by position, and the reading that agrees best
+    with them."""
+
+    variant: str
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -50,9 +76,11 @@ class ReplayedEpisode:
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """All episodes of a recording. Shares are of 1."""
+    """All episodes of a recording. Shares are of 1. ``ranges`` tell by which reading each part of
+    the recording was compared, where there are several."""
 
     episodes: tuple[ReplayedEpisode, ...]
+    ranges: tuple[Range, ...] = ()
 
     @property
     def turns(self) -> int:
@@ -79,6 +107,7 @@ class ReplayReport:
             "success_replayed": sum(episode.solved_replayed for episode in self.episodes) / count,
             "failed": sum(episode.error is not None for episode in self.episodes),
             "causes": _counted(one.cause for one in found),
+            **({"variants": [asdict(one) for one in self.ranges]} if self.ranges else {}),
             "disagreements": [asdict(one) for one in found],
         }
 
@@ -89,28 +118,40 @@ def replay(
     make_env: Callable[[], Environment],
     *,
     jobs: int = 1,
+    readings: Readings = _AS_GIVEN,
     progress: Callable[[ReplayedEpisode], None] = lambda _: None,
 ) -> ReplayReport:
     """Replay every episode, ``jobs`` at a time; the report is in the recording's order.
+
+    Where there are several ``readings`` of a score, the one that agrees best is found, with at most
+    one change in the course of the recording; ``progress`` is told by the first.
 
     :raises DatasetError: an episode's task is not in the dataset.
     """
     pairs = [(episode, _task_of(recording, episode, dataset)) for episode in recording.episodes]
     own = threading.local()
+    usual = next(iter(readings.values()))
 
-    def one(pair: tuple[RecordedEpisode, Task]) -> ReplayedEpisode:
+    def one(pair: tuple[RecordedEpisode, Task]) -> _Played:
         if not hasattr(own, "env"):
             own.env = make_env()
-        done = _replay_episode(own.env, recording, *pair)
-        progress(done)
-        return done
+        played = _play(own.env, recording, *pair)
+        progress(_compared(played, usual))
+        return played
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="replay") as threads:
         try:
-            return ReplayReport(tuple(threads.map(one, pairs)))
+            played = list(threads.map(one, pairs))
         except BaseException:
             threads.shutdown(cancel_futures=True)
             raise
+    ranges = _ranges(played, readings)
+    episodes = tuple(
+        _compared(episode, readings[one.variant])
+        for one in ranges
+        for episode in played[one.first : one.last + 1]
+    )
+    return ReplayReport(episodes, ranges if len(readings) > 1 else ())
 
 
 def _task_of(recording: Recording, episode: RecordedEpisode, dataset: Dataset) -> Task:
@@ -128,57 +169,120 @@ def _task_of(recording: Recording, episode: RecordedEpisode, dataset: Dataset) -
     return max(same, key=lambda task: task.metadata.get("index") == episode.task_index)
 
 
-def _replay_episode(
-    env: Environment, recording: Recording, episode: RecordedEpisode, task: Task
-) -> ReplayedEpisode:
-    found: list[Disagreement] = []
-    rewards: list[float] = []
-    turns = same = 0
+@dataclass(frozen=True)
+class _Turn:
+    """``score`` is None where the environment was not asked for one: the reward is 0."""
+
+    recorded: RecordedTurn
+    observation: str
+    score: Score | None
+
+    def reward(self, reading: Callable[[Score], float]) -> float:
+        return 0.0 if self.score is None else reading(self.score)
+
+    def agrees(self, reading: Callable[[Score], float]) -> bool:
+        published = self.recorded.reward
+        return published is None or abs(self.reward(reading) - published) <= _EPSILON
+
+
+@dataclass(frozen=True)
+class _Played:
+    """An episode as it was replayed; ``turns`` end where an error of ours ended it."""
+
+    episode: RecordedEpisode
+    task: Task
+    turns: tuple[_Turn, ...]
+    error: InterCodeError | None
+
+
+def _play(env: Environment, recording: Recording, episode: RecordedEpisode, task: Task) -> _Played:
+    turns: list[_Turn] = []
     error = None
-    history: list[str] = []
     try:
         env.reset(options={"task": task})
-        for number, turn in enumerate(episode.turns):
-            history.append(turn.action)
-            observation, reward = _replay_turn(env, recording, turn)
-            rewards.append(reward)
-            same += observation == turn.observation
-            if turn.reward is None:
-                continue
-            turns += 1
-            if abs(reward - turn.reward) > _EPSILON:
-                compared = Comparison(task, tuple(history), turn, observation, reward)
-                found.append(_disagreement(task, number, turn, reward, compared))
+        for turn in episode.turns:
+            observation, score = _replay_turn(env, recording, turn)
+            turns.append(_Turn(turn, observation, score))
     except InterCodeError as failure:
-        error = f"{failure.cause}: {failure}"
-        number = len(rewards)
-        for rest, turn in enumerate(episode.turns[number:], number):
-            if turn.reward is not None:
-                turns += 1
-                found.append(
-                    Disagreement(
-                        task.id, rest, turn.action, turn.reward, None, f"failed: {failure.cause}",
-                        False,
-                    )
-                )  # fmt: skip
-    solved = 1.0 in rewards
-    return ReplayedEpisode(task.id, turns, tuple(found), episode.solved, solved, same, error)
+        error = failure
+    return _Played(episode, task, tuple(turns), error)
 
 
-def _replay_turn(env: Environment, recording: Recording, turn: RecordedTurn) -> tuple[str, float]:
-    """(observation, reward) of a recorded turn, scored when and as the recorder did it."""
+def _replay_turn(
+    env: Environment, recording: Recording, turn: RecordedTurn
+) -> tuple[str, Score | None]:
+    """(observation, score) of a recorded turn, scored when and as the recorder did it."""
     action = turn.action
     if recording.kind == "react" and not action.startswith(("submit", "skip")):
         code = re.search(r"execute\[(.*)\]", action, re.DOTALL)
         # The environment was not asked, or asked without a score.
-        return (env.step(code[1])[0], 0.0) if code else (NOT_CODE, 0.0)
+        return (env.step(code[1])[0] if code else _NOT_CODE.format(recording.environment)), None
     if action.startswith("skip"):
-        return turn.observation, 0.0
+        return turn.observation, None
     if action.startswith("submit"):
         # Not a step: some recordings go on after it.
-        return turn.observation, env.score().reward
+        return turn.observation, env.score()
     observation = env.step(action)[0]
-    return observation, env.score().reward
+    return observation, env.score()
+
+
+def _compared(played: _Played, reading: Callable[[Score], float]) -> ReplayedEpisode:
+    task, found = played.task, []
+    history: list[str] = []
+    for number, turn in enumerate(played.turns):
+        history.append(turn.recorded.action)
+        if not turn.agrees(reading):
+            reward = turn.reward(reading)
+            compared = Comparison(task, tuple(history), turn.recorded, turn.observation, reward)
+            found.append(_disagreement(task, number, turn.recorded, reward, compared))
+    error = None
+    recorded = played.episode.turns
+    if played.error is not None:
+        cause = played.error.cause
+        error = f"{cause}: {played.error}"
+        found += [
+            Disagreement(task.id, number, turn.action, turn.reward, None, f"failed: {cause}", False)
+            for number, turn in enumerate(recorded[len(played.turns) :], len(played.turns))
+            if turn.reward is not None
+        ]
+    return ReplayedEpisode(
+        task=task.id,
+        turns=sum(turn.reward is not None for turn in recorded),
+        disagreements=tuple(found),
+        solved_published=played.episode.solved,
+        solved_replayed=any(turn.reward(reading) == 1.0 for turn in played.turns),
+        same_observations=sum(
+            turn.observation == turn.recorded.observation for turn in played.turns
+        ),
+        error=error,
+    )
+
+
+def _ranges(played: Sequence[_Played], readings: Readings) -> tuple[Range, ...]:
+    """The readings that agree with most turns: one for all, or two if the second agrees with
+    noticeably more, the change falling between two episodes."""
+    last = len(played) - 1
+    agree = {
+        name: list(accumulate((_agreeing(one, reading) for one in played), initial=0))
+        for name, reading in readings.items()
+    }
+    best = max(readings, key=lambda name: agree[name][-1])
+    if len(readings) == 1 or not played:
+        return (Range(best, 0, last),)
+
+    def both(change: tuple[str, str, int]) -> int:
+        first, second, at = change
+        return agree[first][at] + agree[second][-1] - agree[second][at]
+
+    changes = product(readings, readings, range(1, len(played)))
+    first, second, at = max(changes, key=both, default=(best, best, 0))
+    if first == second or both((first, second, at)) - agree[best][-1] < _NOTICEABLE:
+        return (Range(best, 0, last),)
+    return (Range(first, 0, at - 1), Range(second, at, last))
+
+
+def _agreeing(played: _Played, reading: Callable[[Score], float]) -> int:
+    return sum(turn.agrees(reading) for turn in played.turns)
 
 
 def _disagreement(
