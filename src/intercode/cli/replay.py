@@ -151,7 +151,7 @@ def _print(recording: Recording, report: ReplayReport, *, everything: bool) -> N
     for span in report.ranges:
         first, last = (report.episodes[at].task for at in (span.first, span.last))
         console.print(
-            f"  reward: variant {one.variant!r} agrees best, tasks {first} to {last}",
+            f"  reward: variant {span.variant!r} agrees best, tasks {first} to {last}",
             highlight=False,
         )
     if not facts["disagreements"]:
