@@ -7,8 +7,10 @@ error observation or the score it had computed stands in its place.
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from intercode.envs.sandboxed import SandboxedEnv
 from intercode.errors import TaskError
@@ -42,6 +44,10 @@ _STATUS_ENV = {"GIT_OPTIONAL_LOCKS": "0"}
 VOLATILE = frozenset({"clock", "host", "network", "random", "unstable"})
 """Flags of golds whose outcome is computed anew at each scoring."""
 
+Role = Literal["agent", "gold"]
+_ADDRESSES: dict[Role, str] = {"agent": "172.17.0.2", "gold": "172.17.0.3"}
+"""Where Docker puts the first two containers."""
+
 _static_flags = lru_cache(maxsize=4096)(static_flags)  # parsing a gold anew at each scoring costs
 
 
@@ -52,8 +58,12 @@ class BashV1(SandboxedEnv):
 
     _cwd = "/"
 
-    def _image(self, task: Task) -> Image:
-        return self._runtime.image(self.dataset, task, GIT_SETUP)
+    def _image(self, task: Task, role: Role = "agent") -> Image:
+        image = self._runtime.image(self.dataset, task, GIT_SETUP)
+        name = _container_id(role, task.file_system or "")
+        return replace(
+            image, env=(*image.env, ("HOSTNAME", name)), hostname=name, address=_ADDRESSES[role]
+        )
 
     def _open(self, task: Task) -> Sandbox:
         self._cwd = "/"
@@ -110,7 +120,7 @@ class BashV1(SandboxedEnv):
         return {path: sandbox.query(bash_v1.checksum_argv(path)).output for path in paths}
 
     def _gold(self) -> bash_v1.Outcome:
-        task, image = self.task, self._image(self.task)
+        task, image = self.task, self._image(self.task, "gold")
         if VOLATILE & {*task.flags, *_static_flags(task.gold, task.instruction)}:
             return self._run_gold(task, image)
         key = ("bash-v1", task.content_hash, image, self.limits)
@@ -158,6 +168,12 @@ def observed(result: CommandResult | None, cwd: str) -> tuple[str, bool]:
         return result.raw.decode("utf-8"), result.exit_code == 0
     except UnicodeDecodeError:
         return MALFORMED, False
+
+
+def _container_id(role: Role, file_system: str) -> str:
+    """What the machine is called: the paper's are two containers, and Docker names each by the
+    first twelve digits of its id. The same on every run, and never the same for both."""
+    return hashlib.sha256(f"{role} {file_system}".encode()).hexdigest()[:12]
 
 
 def _seen_by_git(path: str) -> bool:

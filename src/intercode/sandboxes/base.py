@@ -64,6 +64,9 @@ class Image:
     packages: tuple[str, ...] = ()
     layers: tuple[Layer, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
+    hostname: str = "sandbox"
+    address: str = ""
+    """Where ``/etc/hosts`` says that ``hostname`` is, if anywhere. Nothing answers there."""
 
 
 @dataclass(frozen=True)

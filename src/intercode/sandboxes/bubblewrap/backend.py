@@ -84,7 +84,7 @@ class Bubblewrap:
         env = DEFAULT_ENV | dict(image.env)
         sandbox = BubblewrapSandbox(
             image, limits, prepared.lowers, self._spawner(),
-            lambda seed: self._launch(prepared, limits, env, seed), self,
+            lambda seed: self._launch(prepared, limits, env, image.hostname, seed), self,
         )  # fmt: skip
         with self._lock:
             if self._closed:
@@ -125,8 +125,9 @@ class Bubblewrap:
             return self._store
 
     def _launch(
-        self, prepared: Prepared, limits: Limits, env: dict[str, str], seed: Path | int | None
-    ) -> Instance:
+        self, prepared: Prepared, limits: Limits, env: dict[str, str], hostname: str,
+        seed: Path | int | None,
+    ) -> Instance:  # fmt: skip
         client = self._spawner()
         name = new_name()
         with contextlib.ExitStack() as undo, contextlib.ExitStack() as theirs:
@@ -149,7 +150,7 @@ class Bubblewrap:
                 "procs": [str(path) for path in group.procs_files()] if group else [],
                 "rlimits": self._rlimits(limits),
                 "cores": self._cores(limits),
-                "argv": self._argv(env, limits),
+                "argv": self._argv(env, limits, hostname),
             }
             try:
                 started = client.start(request, fds)
@@ -205,7 +206,7 @@ class Bubblewrap:
         missing = self._cgroups.missing() if self._cgroups else ["cpus"]
         return math.ceil(limits.cpus) if "cpus" in missing else None
 
-    def _argv(self, env: dict[str, str], limits: Limits) -> list[str]:
+    def _argv(self, env: dict[str, str], limits: Limits, hostname: str) -> list[str]:
         size, _ = boot_program()
         argv = [str(self._bwrap), "--bind", f"{cache_dir()}/mnt/root", "/"]
         argv += ["--proc", "/proc", "--dev", "/dev", "--size", str(_SHM_BYTES), "--tmpfs"]
@@ -215,7 +216,7 @@ class Bubblewrap:
         argv += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
         if not limits.network:
             argv.append("--unshare-net")
-        argv += ["--as-pid-1", "--die-with-parent", "--new-session", "--hostname", "sandbox"]
+        argv += ["--as-pid-1", "--die-with-parent", "--new-session", "--hostname", hostname]
         argv += ["--cap-drop", "ALL"]
         for capability in _CAPABILITIES:
             argv += ["--cap-add", capability]

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,6 +25,15 @@ from intercode.sandboxes.owner import new_name, owner_is_alive
 
 BUILD_LIMITS = Limits(timeout_s=600, memory_mib=2048, processes=512, disk_mib=2048, cpus=4)
 _FORMAT = "1"
+_HOSTS = """\
+127.0.0.1\tlocalhost
+::1\tlocalhost ip6-localhost ip6-loopback
+fe00::0\tip6-localnet
+ff00::0\tip6-mcastprefix
+ff02::1\tip6-allnodes
+ff02::2\tip6-allrouters
+"""
+"""What Docker writes above a container's own line."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ class ImageStore:
         digest = _digest(self._salt, bases.base_key(image))
         binds = tuple(bases.binds(image))
         lowers: tuple[Path, ...] = (self._layer(digest, lambda to: self._build_base(image, to)),)
-        for layer in image.layers:
+        for layer in (*image.layers, *_naming(image)):
             below = Prepared(digest, lowers, binds)
             digest = _layer_digest(digest, layer)
             if layer.tar is None and not layer.setup:
@@ -148,6 +158,15 @@ class ImageStore:
         for path in self._folder.glob("new-*"):
             if not owner_is_alive(path.name.removeprefix("new-")):
                 self._client.remove(path)
+
+
+def _naming(image: Image) -> tuple[Layer, ...]:
+    """A layer with the files in which a machine's own name stands, where it has one."""
+    if not image.address:
+        return ()
+    name = shlex.quote(image.hostname)
+    hosts = shlex.quote(f"{_HOSTS}{image.address}\t{image.hostname}\n")
+    return (Layer(setup=(f"echo {name} > /etc/hostname; printf %s {hosts} > /etc/hosts",)),)
 
 
 def _layer_digest(below: str, layer: Layer) -> str:

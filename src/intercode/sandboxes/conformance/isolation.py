@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from intercode.sandboxes.base import Backend, Image, Limits
@@ -158,12 +159,26 @@ def _abstract_socket() -> Iterator[str]:
         yield name
 
 
+def the_machine_has_the_name_it_was_given(backend: Backend, image: Image, limits: Limits) -> None:
+    named = replace(image, hostname="0123456789ab", address="172.17.0.9")
+    for chosen, name in ((image, image.hostname), (named, named.hostname)):
+        with fresh(backend, chosen, limits) as sandbox:
+            prints(sandbox.run("uname -n; echo $HOSTNAME"), f"{name}\n{name}\n".encode())
+    with fresh(backend, named, limits) as sandbox:
+        prints(sandbox.run("cat /etc/hostname"), b"0123456789ab\n")
+        hosts = sandbox.run("cat /etc/hosts").output.split("\n")
+        expect("172.17.0.9\t0123456789ab" in hosts, f"its own address is not there: {hosts}")
+        expect("127.0.0.1\tlocalhost" in hosts, f"localhost is not there: {hosts}")
+        same("changes", sandbox.changes(), [])
+
+
 PROMISES = (
     there_is_no_network,
     the_host_environment_is_not_seen,
     host_processes_are_not_seen,
     host_files_and_sockets_are_not_seen,
     sandboxes_do_not_see_each_other,
+    the_machine_has_the_name_it_was_given,
     nothing_can_be_mounted_or_entered,
     no_device_can_be_made,
 )

@@ -172,6 +172,8 @@ class _Work:
                 labels=self._marks.labels,
                 env=sandbox.image.env,
                 dropped_env=sandbox.prepared.env_names,
+                hostname=sandbox.image.hostname,
+                address=sandbox.image.address,
                 cpus=self._abilities.cpus,
                 disk_bytes=disk_bytes,
             )

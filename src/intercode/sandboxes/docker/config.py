@@ -76,6 +76,8 @@ def container_config(
     labels: Mapping[str, str],
     env: Iterable[tuple[str, str]] = (),
     dropped_env: Iterable[str] = (),
+    hostname: str = "sandbox",
+    address: str = "",
     cpus: int,
     disk_bytes: int | None = None,
 ) -> dict[str, Any]:
@@ -121,6 +123,8 @@ def container_config(
     }
     if runtime := os.environ.get("INTERCODE_DOCKER_RUNTIME"):
         host["Runtime"] = runtime
+    if address:
+        host["ExtraHosts"] = [f"{hostname}:{address}"]
     if disk_bytes is not None:
         host["StorageOpt"] = {"size": str(disk_bytes)}
     return {
@@ -130,7 +134,7 @@ def container_config(
         "Env": [*(f"{name}={value}" for name, value in wanted.items()), *sorted(unset)],
         "User": "0",
         "WorkingDir": "/",
-        "Hostname": "sandbox",
+        "Hostname": hostname,
         "Labels": dict(labels),
         "Healthcheck": {"Test": ["NONE"]},
         "Tty": False,
