@@ -84,7 +84,7 @@ def test_unsound_tasks_are_listed_with_what_was_measured(
 def test_json_is_one_object_with_every_task(capsys: pytest.CaptureFixture[str]) -> None:
     body = json.loads(check(capsys, "mixed", "--json"))
     assert (body["dataset"], body["tasks"], body["sound"]) == ("mixed", 5, 1)
-    assert body["file_systems"]["b"]["new"] == {
+    assert body["places"]["b"]["new"] == {
         "empty_answer": 1, "failing_gold": 1, "missing_path": 1,
     }  # fmt: skip
     assert body["unseen"] == {"host": 1}

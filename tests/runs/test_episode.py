@@ -156,5 +156,10 @@ def test_an_episode_that_is_called_off_leaves_no_record() -> None:
 def test_a_record_is_the_same_after_a_trip_through_json() -> None:
     task = make_task(metadata={"tags": ("x", "y"), "hardness": "easy", "flags": ("clock",)})
     record = play_episode(ScriptedEnv(), Speaker("a", "fail"), task, seed=3)
-    assert record.labels == {"tags": ["x", "y"], "hardness": "easy", "flags": ["clock"]}
+    assert record.labels == {
+        "tags": ["x", "y"],
+        "hardness": "easy",
+        "env": "bash",
+        "flags": ["clock"],
+    }
     assert EpisodeRecord.from_json(record.to_json()) == record

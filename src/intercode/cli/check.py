@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from intercode.tasks.model import Dataset
 
 PLAIN_EVERY_S = 5.0
-_NO_SYSTEM = "(none)"
+_NO_PLACE = "(none)"
 _ERROR = "the check could not be done: see the message"
 
 _EPILOG = """\
@@ -99,7 +99,7 @@ def report(
         "sandbox": args.sandbox,
         "base": args.base,
         **_summary(checks),
-        "file_systems": {name: _summary(group) for name, group in _by_system(checks).items()},
+        "places": {name: _summary(group) for name, group in _by_place(checks).items()},
         "task_list": [_entry(c) for c in checks],
     }
 
@@ -121,10 +121,10 @@ def _counts(checks: Sequence[TaskCheck], which: str) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _by_system(checks: Sequence[TaskCheck]) -> Mapping[str, list[TaskCheck]]:
+def _by_place(checks: Sequence[TaskCheck]) -> Mapping[str, list[TaskCheck]]:
     groups: dict[str, list[TaskCheck]] = {}
     for c in checks:
-        groups.setdefault(c.task.file_system or _NO_SYSTEM, []).append(c)
+        groups.setdefault(c.task.place or _NO_PLACE, []).append(c)
     return groups
 
 
@@ -132,7 +132,7 @@ def _entry(c: TaskCheck) -> dict[str, Any]:
     seen = c.measured
     return {
         "id": c.task.id,
-        "file_system": c.task.file_system,
+        "place": c.task.place,
         "sound": c.sound,
         "reasons": list(c.reasons),
         "found": list(c.found),
@@ -161,7 +161,7 @@ def _print_report(checks: Sequence[TaskCheck]) -> None:
     from intercode.reports.table import console
 
     screen = console()
-    screen.print(_system_table(checks))
+    screen.print(_place_table(checks))
     unsound = [c for c in checks if not c.sound]
     if unsound:
         screen.print("", _reason_table(checks), "", _task_table(unsound))
@@ -172,11 +172,11 @@ def _print_report(checks: Sequence[TaskCheck]) -> None:
         )
 
 
-def _system_table(checks: Sequence[TaskCheck]) -> Table:
+def _place_table(checks: Sequence[TaskCheck]) -> Table:
     from intercode.reports.table import add_row, new_table
 
-    table = new_table("file system", "tasks", "sound", "unsound", numbers=["tasks", "sound"])
-    groups = _by_system(checks)
+    table = new_table("place", "tasks", "sound", "unsound", numbers=["tasks", "sound"])
+    groups = _by_place(checks)
     rows = [*groups.items(), *([("all", list(checks))] if len(groups) > 1 else [])]
     for name, group in rows:
         summary = _summary(group)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from intercode.runs.store import RunStore
     from intercode.tasks.model import Dataset
 
+_MOST_GROUPS = 24
+"""A person does not want to see more at once; --json and runs show have them all."""
+
 _EPILOG = """\
 examples:
   intercode eval bundled --agent gold
@@ -258,7 +261,9 @@ def _report(
         print(json.dumps(body, indent=2))
         return
     screen = console(colour=not args.no_color)
-    screen.print(summary_table(overall, groups(records, ("file_system", "hardness"))))
+    by_key = groups(records, ("env", "file_system", "database", "hardness"))
+    few = {key: found for key, found in by_key.items() if len(found) <= _MOST_GROUPS}
+    screen.print(summary_table(overall, few))
     # One message of the failed ones, since they often share their reason.
     first = next((f"first: {r.task_id}: {r.message}" for r in records if r.failed), "")
     for line in filter(None, [failures(overall), first, f"run: {folder}"]):

@@ -14,7 +14,7 @@ from typing import Any
 from intercode.reports.stats import mean, standard_error, wilson
 from intercode.runs.record import EpisodeRecord
 
-GROUP_KEYS = ("file_system", "hardness", "tags")
+GROUP_KEYS = ("env", "file_system", "database", "hardness", "tags")
 
 
 @dataclass(frozen=True)

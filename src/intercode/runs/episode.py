@@ -203,6 +203,7 @@ def _described(error: Exception) -> str:
 
 def _labels(task: Task) -> dict[str, Any]:
     labels = {name: task.metadata.get(name) for name in LABELS}
-    labels |= {"file_system": task.file_system, "flags": list(task.flags)}
+    labels |= {"env": task.env, "file_system": task.file_system, "database": task.database}
+    labels |= {"flags": list(task.flags)}
     plain = {k: list(v) if isinstance(v, tuple) else v for k, v in labels.items()}
     return {name: value for name, value in plain.items() if value not in (None, [])}

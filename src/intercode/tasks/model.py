@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +36,10 @@ class FileSystem:
         return digest_of([hashlib.sha256(body).hexdigest(), list(self.setup), list(self.env)])
 
 
+DIALECTS = ("sqlite", "mysql", "postgres", "duckdb")
+"""Dialects of SQL that there are engines for."""
+
+
 @dataclass(frozen=True)
 class Database:
     """The data that a SQL task asks about.
@@ -41,6 +48,9 @@ class Database:
     (``script``, a dump for instance) written in ``script_dialect``; where the script makes several
     databases, ``section`` is the one that is meant. ``dialect`` is what the tasks' golds are
     written in, and what an agent is told to write.
+
+    A published dataset may be here without its databases: then the path is where the file belongs,
+    and ``remedy`` how to get it. Without a path, the database is nowhere that InterCode can reach.
     """
 
     name: str
@@ -49,13 +59,64 @@ class Database:
     script: Path | None = None
     script_dialect: str = "sqlite"
     section: str | None = None
+    remedy: str | None = None
+
+    @property
+    def file(self) -> Path | None:
+        return self.sqlite or self.script
+
+    @property
+    def present(self) -> bool:
+        return self.file is not None and self.file.is_file()
+
+    def require(self) -> Path:
+        """The file that holds the data, looked at no further than its first bytes.
+
+        :raises DatasetError: it is not here, or is plainly something else.
+        """
+        if self.file is None:
+            raise DatasetError(
+                f"database {self.name!r} has no file: its tasks are for {self.dialect}",
+                remedy=self.remedy,
+            )
+        if not self.present:
+            raise DatasetError(
+                f"database {self.name!r} is not here: there is no file {self.file}",
+                remedy=self.remedy,
+            )
+        with _opened(self.file) as file:
+            head = file.read(len(_LFS_HEAD))
+        if head == _LFS_HEAD:
+            raise DatasetError(
+                f"{self.file} is a pointer of Git LFS, not the file itself",
+                remedy="git lfs pull, in the repository it comes from",
+            )
+        if not head or (self.sqlite and not head.startswith(_SQLITE_HEAD)):
+            is_what = "is not a SQLite database" if head else "is empty"
+            raise DatasetError(f"{self.file} {is_what}", remedy=self.remedy or "copy it again")
+        return self.file
 
     @property
     def digest(self) -> str:
-        """Of the content, not of the path."""
-        file = self.sqlite or self.script
-        body = hashlib.sha256(file.read_bytes()).hexdigest() if file else ""
+        """Of the content, not of the path; that of a database that is not here has no content."""
+        body = ""
+        if self.file is not None and self.present:
+            with _opened(self.file) as file:
+                body = hashlib.file_digest(file, "sha256").hexdigest()
         return digest_of([self.name, self.dialect, body, self.section])
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BufferedReader]:
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
+
+
+_SQLITE_HEAD = b"SQLite format 3\0"
+_LFS_HEAD = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True)
@@ -92,6 +153,11 @@ class Task:
         return not self.flags
 
     @property
+    def place(self) -> str | None:
+        """The file system or database that it starts from."""
+        return self.file_system or self.database
+
+    @property
     def content_hash(self) -> str:
         """16 hexadecimal digits over everything that decides observations and rewards."""
         parts = [
@@ -112,7 +178,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Dataset(Sequence[Task]):
-    """Tasks in their published order, with the file systems they start from."""
+    """Tasks in their published order, with the file systems and databases they start from.
+
+    ``whole`` are the tasks of the dataset that this one was selected from: its own, if none.
+    """
 
     name: str
     tasks: tuple[Task, ...]
@@ -121,8 +190,11 @@ class Dataset(Sequence[Task]):
     description: str = ""
     source: str = ""
     licence: str = ""
+    whole: tuple[Task, ...] = ()
 
     def __post_init__(self) -> None:
+        if not self.whole:
+            object.__setattr__(self, "whole", self.tasks)
         seen: set[str] = set()
         for task in self.tasks:
             if task.id in seen:
@@ -179,6 +251,19 @@ class Dataset(Sequence[Task]):
         if sound_only:
             tasks = tuple(t for t in tasks if t.sound)
         return replace(self, tasks=tasks[:limit])
+
+    def golds_on(self, database: str) -> tuple[str, ...]:
+        """All golds on a database, those of tasks that were not selected too: what is made of them
+        does not depend on which tasks are played."""
+        return self._golds_on.get(database, ())
+
+    @cached_property
+    def _golds_on(self) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for task in self.whole:
+            if task.database is not None:
+                found.setdefault(task.database, []).extend((task.gold, *task.alternatives))
+        return {name: tuple(golds) for name, golds in found.items()}
 
     def _named(self, ids: Sequence[str]) -> Iterator[Task]:
         by_id = {t.id: t for t in self.tasks}
