@@ -19,6 +19,7 @@ from intercode.errors import DatasetError, InterCodeError
 from intercode.rewards.score import Score
 from intercode.runs.causes import Comparison, cause_of
 from intercode.runs.episode import Environment
+from intercode.runs.sql_causes import sql_cause_of
 from intercode.tasks.model import Dataset, Task
 
 _EPSILON = 1e-9
@@ -290,7 +291,8 @@ def _disagreement(
 ) -> Disagreement:
     assert turn.reward is not None
     same = compared.observation == turn.observation
-    return Disagreement(task.id, number, turn.action, turn.reward, reward, cause_of(compared), same)
+    cause = sql_cause_of if task.env == "sql" else cause_of
+    return Disagreement(task.id, number, turn.action, turn.reward, reward, cause(compared), same)
 
 
 def _counted(causes: Iterator[str]) -> dict[str, int]:
