@@ -104,6 +104,45 @@ def test_info_as_json_counts_and_lists(capsys: pytest.CaptureFixture[str], table
     assert [task["flags"] for task in summary["task_list"]] == [["clock"], []]
 
 
+def test_info_says_which_databases_are_here(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "shop.sql").write_text("CREATE TABLE item (id int);")
+    path = tmp_path / "mine.csv"
+    path.write_text("query,gold,db,dialect\nq,SELECT 1,shop.sql,mysql\nq,SELECT 2,shop.sql,mysql\n")
+
+    run("info", str(path))
+    out = said(capsys)
+    assert "shop" in out
+    assert "mysql, shop.sql" in out
+
+    run("info", str(path), "--json")
+    assert said_json(capsys)["databases"] == {
+        "shop": {
+            "tasks": 2, "dialect": "mysql", "file": str(tmp_path / "shop.sql"), "present": True,
+        }
+    }  # fmt: skip
+
+
+def test_info_says_what_is_not_here_without_naming_every_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        {"question": "q", "db_id": name, "SQL": "SELECT 1", "difficulty": "simple"}
+        for name in ("shop", "zoo")
+    ]
+    (tmp_path / "bird").mkdir()
+    (tmp_path / "bird" / "dev.json").write_text(json.dumps(rows))
+    monkeypatch.setenv("INTERCODE_DATA", str(tmp_path))
+
+    run("info", "bird-dev")
+
+    out = said(capsys)
+    assert "(2 not here)" in out
+    assert "zoo" not in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+
+
 def test_info_on_an_unknown_name_is_an_error_for_the_user() -> None:
     with pytest.raises(UsageError, match="did you mean alfa"):
         run("info", "alfaa")
@@ -125,7 +164,13 @@ def test_every_help_has_examples(capsys: pytest.CaptureFixture[str], words: list
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["nl2bash", "nl2bash-corpus", "alfa"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nl2bash", "nl2bash-corpus", "alfa", "spider", "spider-upstream", "bird", "bird-dev",
+        "bird-mini", "wikisql", "spider2-lite",
+    ],
+)  # fmt: skip
 def test_what_is_copied_from_a_folder_can_be_loaded(
     capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from intercode.errors import DatasetError, UsageError
 from intercode.tasks import packages
+from intercode.tasks.catalogue import SOURCES
 from intercode.tasks.fetch import fetch
-from intercode.tasks.packages import Upstream
+from intercode.tasks.packages import Tree, Upstream
 
 BODY = bytes(range(256)) * 1024
 
@@ -78,7 +80,7 @@ Publish = Callable[..., None]
 def publish(monkeypatch: pytest.MonkeyPatch) -> Publish:
     """Offers one file as the dataset ``toy``."""
 
-    def publish(sha256: str | None = hashlib.sha256(BODY).hexdigest(), **more: str) -> None:
+    def publish(sha256: str | None = hashlib.sha256(BODY).hexdigest(), **more: Any) -> None:
         file = Upstream("toy/body", "repo/body", sha256, **more)
         monkeypatch.setitem(packages.PACKAGES, "toy", [file])
 
@@ -238,7 +240,7 @@ def test_a_copy_with_a_wrong_checksum_is_refused_and_kept_where_it_is(tmp_path: 
 
 
 def test_an_archive_may_stand_in_for_a_script(tmp_path: Path, publish: Publish) -> None:
-    publish(archive="toy/fs.tar")
+    publish(stand_in="toy/fs.tar")
     tarfile.open(tmp_path / "fs.tar", "w").close()
 
     (alone,) = fetch("toy", source=tmp_path, dest=tmp_path / "to")
@@ -250,11 +252,64 @@ def test_an_archive_may_stand_in_for_a_script(tmp_path: Path, publish: Publish) 
 
 
 def test_what_calls_itself_an_archive_is_looked_at(tmp_path: Path, publish: Publish) -> None:
-    publish(archive="toy/fs.tar")
+    publish(stand_in="toy/fs.tar")
     (tmp_path / "fs.tar").write_text("no archive")
 
     with pytest.raises(DatasetError, match=r"fs\.tar is not a tar archive"):
         fetch("toy", source=tmp_path, dest=tmp_path / "to")
+
+
+def test_another_name_may_stand_in_as_it_is(tmp_path: Path, publish: Publish) -> None:
+    publish(stand_in="toy/tasks.json")
+    (tmp_path / "tasks.json").write_text("[]")
+
+    (file,) = fetch("toy", source=tmp_path, dest=tmp_path / "to")
+
+    assert file == tmp_path / "to" / "toy" / "tasks.json"
+
+
+def test_of_a_file_with_editions_a_copy_is_taken_as_it_is_and_a_download_checked(
+    home: Home, tmp_path: Path, publish: Publish
+) -> None:
+    publish(sha256="0" * 64, editions=True)
+    (tmp_path / "body").write_bytes(b"another edition")
+
+    (file,) = fetch("toy", source=tmp_path, dest=tmp_path / "to")
+
+    assert file.read_bytes() == b"another edition"
+    with pytest.raises(DatasetError, match="not 0000"):
+        fetch("toy", dest=tmp_path / "other", base=home.url)
+
+
+@pytest.mark.usefixtures("publish")
+@pytest.mark.parametrize("place", ["toy/dbs", "dbs", "toy/others"])
+def test_what_comes_in_archives_only_is_copied_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    tree = Tree("toy/dbs", "*/*.sqlite", also=("toy/others",))
+    monkeypatch.setitem(packages.TREES, "toy", [tree])
+    (tmp_path / "from" / place / "a").mkdir(parents=True)
+    (tmp_path / "from" / place / "a" / "a.sqlite").write_bytes(b"data")
+    (tmp_path / "from" / place / "a" / "notes.txt").touch()
+    (tmp_path / "from" / "body").write_bytes(BODY)
+
+    files = fetch("toy", source=tmp_path / "from", dest=tmp_path / "to")
+
+    kept = tmp_path / "to" / "toy"
+    assert files == [kept / "body", kept / "dbs" / "a" / "a.sqlite"]
+    assert files[1].read_bytes() == b"data"
+    assert not (kept / "dbs" / "a" / "notes.txt").exists()
+
+
+@pytest.mark.usefixtures("publish")
+def test_what_is_not_there_of_archives_is_no_error(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(packages.TREES, "toy", [Tree("toy/dbs", "*/*.sqlite")])
+    (tmp_path / "body").write_bytes(BODY)
+
+    assert len(fetch("toy", source=tmp_path, dest=tmp_path / "to")) == 1
+    assert len(fetch("toy", dest=tmp_path / "other", base=home.url)) == 1
 
 
 @pytest.mark.usefixtures("publish")
@@ -268,6 +323,12 @@ def test_a_folder_without_the_file_or_no_folder_is_an_error(tmp_path: Path) -> N
 def test_an_unknown_dataset_is_refused_with_those_that_can_be_fetched(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nothing to fetch for 'bundled'[\s\S]*nl2bash, "):
         fetch("bundled", dest=tmp_path)
+
+
+def test_every_dataset_that_has_a_name_can_be_fetched() -> None:
+    for source in SOURCES.values():
+        assert source.package in packages.PACKAGES
+        assert packages.ALIASES.get(source.name, source.name) in packages.PACKAGES
 
 
 def test_everything_published_is_pinned_to_a_commit() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from intercode.errors import DatasetError, UsageError
-from intercode.tasks.model import Dataset, FileSystem, Task
+from intercode.tasks.model import Database, Dataset, FileSystem, Task
 
 TASK = Task(id="a", env="bash", instruction="Say hello.", gold="echo hello")
 
@@ -94,3 +94,52 @@ def test_copies_of_an_archive_are_the_same_file_system(tmp_path: Path) -> None:
 def test_a_dataset_is_frozen() -> None:
     with pytest.raises(AttributeError):
         dataset("x").name = "other"  # type: ignore[misc]
+
+
+def test_copies_of_a_database_are_the_same_whatever_their_paths(tmp_path: Path) -> None:
+    one, two, other = tmp_path / "1.sqlite", tmp_path / "2.sqlite", tmp_path / "3.sqlite"
+    one.write_bytes(b"same")
+    two.write_bytes(b"same")
+    other.write_bytes(b"different")
+
+    digest = Database("a", sqlite=one).digest
+    assert Database("a", sqlite=two, remedy="copy it").digest == digest
+    assert Database("a", sqlite=other).digest != digest
+    assert Database("a", sqlite=one, dialect="mysql").digest != digest
+    assert Database("a", script=one, section="b").digest != digest
+
+
+def test_a_database_that_is_not_here_has_a_digest_and_says_where_it_belongs(
+    tmp_path: Path,
+) -> None:
+    absent = Database("a", sqlite=tmp_path / "a.sqlite", remedy="fetch it")
+    toy = Dataset("toy", (replace(TASK, database="a"),), databases={"a": absent})
+
+    assert not absent.present
+    assert len(toy.digest) == 16
+    with pytest.raises(DatasetError, match=r"no file .*a\.sqlite[\s\S]*fetch it"):
+        absent.require()
+
+
+def test_a_database_without_a_file_is_nowhere() -> None:
+    nowhere = Database("a", dialect="bigquery")
+
+    assert not nowhere.present
+    with pytest.raises(DatasetError, match="'a' has no file: its tasks are for bigquery"):
+        nowhere.require()
+
+
+def test_a_script_is_required_as_it_is_and_a_sqlite_file_by_its_head(tmp_path: Path) -> None:
+    file = tmp_path / "a.sql"
+    file.write_text("CREATE TABLE t (a int);")
+
+    assert Database("a", script=file).require() == file
+    with pytest.raises(DatasetError, match=r"a\.sql is not a SQLite database"):
+        Database("a", sqlite=file).require()
+    file.write_bytes(b"SQLite format 3\0" + bytes(84))
+    assert Database("a", sqlite=file).require() == file
+
+
+def test_a_task_cannot_ask_a_database_that_is_not_named() -> None:
+    with pytest.raises(DatasetError, match="unknown database 'gone'"):
+        Dataset("toy", (replace(TASK, database="gone"),))

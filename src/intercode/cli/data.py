@@ -52,7 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "  intercode data fetch alfa --from /media/usb/intercode_alfa\n\n"
         "A download that was interrupted goes on where it stopped.\n",
     )  # fmt: skip
-    fetching.add_argument("name", metavar="NAME", help="nl2bash, nl2bash-corpus or alfa")
+    fetching.add_argument("name", metavar="NAME", help="a name from 'intercode data list'")
     fetching.add_argument(
         "--from", dest="source", metavar="PATH", type=Path,
         help="copy from this folder instead of downloading",
@@ -162,9 +162,23 @@ def _summary(dataset: Dataset) -> dict[str, Any]:
         "tasks": len(dataset),
         "sound": sum(task.sound for task in dataset),
         "file_systems": dict(Counter(_of(dataset, "file_system"))),
+        "databases": _databases(dataset),
         "hardness": dict(Counter(_of(dataset, "hardness"))),
         "flags": _counts(flag for task in dataset for flag in task.flags),
         "notes": _counts(note for task in dataset for note in task.metadata.get("notes", ())),
+    }
+
+
+def _databases(dataset: Dataset) -> dict[str, dict[str, Any]]:
+    tasks = Counter(task.database for task in dataset if task.database is not None)
+    return {
+        name: {
+            "tasks": tasks[name],
+            "dialect": database.dialect,
+            "file": str(database.file) if database.file else None,
+            "present": database.present,
+        }
+        for name, database in dataset.databases.items()
     }
 
 
@@ -188,6 +202,8 @@ def _print_summary(console: Console, dataset: Dataset) -> None:
             _row(facts, key, summary[key])
     _row(facts, "tasks", f"{summary['tasks']:,}, of which {summary['sound']:,} carry no flag")
     console.print(facts)
+    if summary["databases"]:
+        console.print("", _databases_table(summary["databases"]))
     for key, meanings in (("file_systems", {}), ("hardness", {}), ("flags", FLAGS),
                           ("notes", NOTES)):  # fmt: skip
         if summary[key]:
@@ -195,6 +211,26 @@ def _print_summary(console: Console, dataset: Dataset) -> None:
             for name, count in summary[key].items():
                 _row(table, name, f"{count:,}", meanings.get(name, ""))
             console.print("", table)
+
+
+def _databases_table(databases: dict[str, dict[str, Any]]) -> Any:
+    """Those that can be used here one by one, of the others how many there are for each dialect."""
+    here = {name: facts for name, facts in databases.items() if facts["present"]}
+    table = _table("databases", ("tasks", "right"), "")
+    for name, facts in here.items():
+        where = f"{facts['dialect']}, {Path(facts['file']).name}"
+        _row(table, name, f"{facts['tasks']:,}", where)
+    absent = [facts for name, facts in databases.items() if name not in here]
+    for dialect in dict.fromkeys(facts["dialect"] for facts in absent):
+        those = [facts for facts in absent if facts["dialect"] == dialect]
+        first = those[0]["file"]
+        _row(
+            table,
+            f"({len(those)} not here)",
+            f"{sum(facts['tasks'] for facts in those):,}",
+            f"{dialect}, {first}{' …' if len(those) > 1 else ''}" if first else dialect,
+        )
+    return table
 
 
 def _console(*, stderr: bool = False) -> Console:

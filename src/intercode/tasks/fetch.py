@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from intercode.errors import DatasetError, UsageError
-from intercode.tasks.packages import ALIASES, PACKAGES, Upstream
+from intercode.tasks.packages import ALIASES, PACKAGES, TREES, Tree, Upstream
 
 PUBLIC_HOME = "https://raw.githubusercontent.com"
 Progress = Callable[[int, int | None], None]
@@ -52,7 +52,8 @@ def fetch(
     :raises DatasetError: a file cannot be had, or is not what upstream published.
     """
     whole = name.partition(":")[0]
-    wanted = PACKAGES.get(ALIASES.get(whole, whole))
+    package = ALIASES.get(whole, whole)
+    wanted = PACKAGES.get(package)
     if wanted is None:
         raise UsageError(
             f"there is nothing to fetch for {name!r}", remedy=f"one of {', '.join(PACKAGES)}"
@@ -62,7 +63,10 @@ def fetch(
         return [_download(file, dest, report, base) for file in wanted]
     if not source.is_dir():
         raise DatasetError(f"{source} is not a folder", remedy="give the folder with the files")
-    return [path for file in wanted for path in _copy(file, source, dest, report)]
+    copied = [path for file in wanted for path in _copy(file, source, dest, report)]
+    for tree in TREES.get(package, ()):
+        copied += _copy_tree(tree, source, dest, report)
+    return copied
 
 
 def _copy(file: Upstream, source: Path, dest: Path, report: Progress) -> list[Path]:
@@ -71,13 +75,32 @@ def _copy(file: Upstream, source: Path, dest: Path, report: Progress) -> list[Pa
     with _on_disk(dest / file.path):
         for path, origin in found.items():
             if path == file.path:
-                _check(origin, file, keep=True)
-            elif not tarfile.is_tarfile(origin):
+                if not file.editions:
+                    _check(origin, file, keep=True)
+            elif path.endswith(".tar") and not tarfile.is_tarfile(origin):
                 raise DatasetError(f"{origin} is not a tar archive", remedy="copy it again")
         for path, origin in found.items():
             _place(origin, dest / path)
             report(origin.stat().st_size, origin.stat().st_size)
     return [dest / path for path in found]
+
+
+def _copy_tree(tree: Tree, source: Path, dest: Path, report: Progress) -> list[Path]:
+    """Copies what is there of files that no package needs."""
+    folders = [folder for path in (tree.path, *tree.also) for folder in _tails(path, source)]
+    if not tree.pattern.startswith("*"):  # or anything there would do
+        folders.append(source)
+    for folder in folders:
+        if origins := sorted(path for path in folder.glob(tree.pattern) if path.is_file()):
+            break
+    else:
+        return []
+    targets = [dest / tree.path / origin.relative_to(folder) for origin in origins]
+    for origin, target in zip(origins, targets, strict=True):
+        with _on_disk(target):
+            _place(origin, target)
+            report(origin.stat().st_size, origin.stat().st_size)
+    return targets
 
 
 def _place(origin: Path, target: Path) -> None:
@@ -92,11 +115,9 @@ def _place(origin: Path, target: Path) -> None:
 def _in_folder(file: Upstream, source: Path) -> dict[str, Path]:
     """The file and its stand-in where they are below ``source``, by the paths they get here."""
     found = {}
-    paths = [path for path in (file.path, file.archive) if path]
+    paths = [path for path in (file.path, file.stand_in) if path]
     for path in paths:
-        parts = Path(path).parts
-        tails = [source.joinpath(*parts[depth:]) for depth in range(len(parts))]
-        if origin := next((tail for tail in tails if tail.is_file()), None):
+        if origin := next((tail for tail in _tails(path, source) if tail.is_file()), None):
             found[path] = origin
     if not found:
         raise DatasetError(
@@ -104,6 +125,12 @@ def _in_folder(file: Upstream, source: Path) -> dict[str, Path]:
             remedy="give a folder laid out like a data folder, or leave --from out to download",
         )
     return found
+
+
+def _tails(path: str, source: Path) -> list[Path]:
+    """``path`` below ``source``, and ever shorter ends of it."""
+    parts = Path(path).parts
+    return [source.joinpath(*parts[depth:]) for depth in range(len(parts))]
 
 
 def _download(file: Upstream, dest: Path, report: Progress, base: str) -> Path:

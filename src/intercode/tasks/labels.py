@@ -1,9 +1,9 @@
 """Reasons to distrust a task, known before it is run.
 
-Two sources are joined. *Static* labels are read off the gold command. *Known* labels are what was
-measured by running the golds of published datasets; ``labels.json`` beside this file holds them as
-plain facts. A **flag** says that the score may mean little, and makes ``Task.sound`` false. A
-**note** is worth knowing and takes nothing from the score.
+Two sources are joined. *Static* labels are read off the gold, a Bash command or a SQL statement.
+*Known* labels are what was measured by running the golds of published datasets; ``labels.json``
+beside this file holds them as plain facts. A **flag** says that the score may mean little, and
+makes ``Task.sound`` false. A **note** is worth knowing and takes nothing from the score.
 
 Eight labels of that verification are left out because its own outputs speak against them: a word
 taken for a program (``wc -w`` in fs_1/13 and 14), times that are not shown (fs_1/33) or are given
@@ -23,6 +23,7 @@ from importlib.resources import files
 
 from intercode.tasks.commands import Command, read_script
 from intercode.tasks.model import Task
+from intercode.tasks.sql_flags import sql_flags
 
 FLAGS: Mapping[str, str] = {
     "clock": "the answer depends on when it is asked for, or on when the files were made",
@@ -33,14 +34,26 @@ FLAGS: Mapping[str, str] = {
     "unset_variable": "the gold or the instruction uses a variable that nothing sets",
     "failing_gold": "the gold fails",
     "timeout": "the gold does not end within ten seconds",
-    "empty_answer": "the gold prints nothing and changes nothing: doing nothing solves the task",
+    "empty_answer": "the gold gives nothing and changes nothing: an empty answer solves it",
     "missing_program": "the gold runs a program that the original image lacks",
     "missing_path": "the gold uses a file that is not there",
     "background": "the gold leaves processes running",
+    "undetermined": "the gold leaves open which rows it returns: some tie at its LIMIT, or a "
+    "column is neither grouped nor aggregated",
+    "mysql_full_group_by": "MySQL refuses the gold: it selects or orders by a column that is "
+    "neither grouped nor aggregated",
+    "mysql_reserved_word": "MySQL refuses the gold: a reserved word is used as a name",
+    "mysql_unnamed_subquery": "MySQL refuses the gold: a subquery in FROM has no name",
+    "mysql_function_space": "MySQL refuses the gold: a space follows a function's name",
+    "unquoted_gold": "strings or names in the gold lack their quotes",
+    "no_gold": "there is neither a gold nor its result",
+    "needs_bigquery": "the database is in Google's BigQuery",
+    "needs_snowflake": "the database is in Snowflake",
 }
 
 NOTES: Mapping[str, str] = {
     "duplicate_gold": "another task of the dataset has the same gold",
+    "result_only": "the gold is a result, not an action that gives it",
     "needs_gnu_find": "the gold fails under busybox, which the original image has",
     "v1_quoting": "the original's quoting changes the gold, though not its result",
     "v1_quoting_result": "the original's quoting changes the gold's result",
@@ -51,7 +64,7 @@ NOTES: Mapping[str, str] = {
 def labelled(tasks: Iterable[Task], dataset: str = "") -> tuple[Task, ...]:
     """The same tasks with ``flags`` and ``notes`` in their metadata, beside those there already."""
     tasks = tuple(tasks)
-    golds = Counter(task.gold.strip() for task in tasks)
+    golds = Counter(task.gold.strip() for task in tasks if task.gold)
     return tuple(_with_labels(t, dataset, shared=golds[t.gold.strip()] > 1) for t in tasks)
 
 
@@ -59,6 +72,8 @@ def _with_labels(task: Task, dataset: str, *, shared: bool) -> Task:
     flags = {*task.flags, *known_flags(dataset, task.id)}
     if task.env == "bash":
         flags.update(static_flags(task.gold, task.instruction))
+    elif task.env == "sql":
+        flags.update(sql_flags(task.gold))
     notes = {*task.metadata.get("notes", ()), *known_notes(dataset, task.id)}
     if shared:
         notes.add("duplicate_gold")
@@ -67,7 +82,7 @@ def _with_labels(task: Task, dataset: str, *, shared: bool) -> Task:
 
 
 def known_flags(dataset: str, task_id: str) -> tuple[str, ...]:
-    """What was measured on a published dataset: ``nl2bash`` or ``nl2bash-test``."""
+    """What was measured on a published dataset, such as ``nl2bash`` or ``spider``."""
     return tuple(_known().get(dataset, {}).get("flags", {}).get(task_id, ()))
 
 

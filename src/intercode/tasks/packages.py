@@ -9,18 +9,37 @@ from dataclasses import dataclass
 class Upstream:
     """One file: ``path`` below our data folder, ``address`` below the public home.
 
-    ``archive`` is what may stand in for it when copying from a folder: the file system as a tar.
+    When copying from a folder, ``stand_in`` may take its place: the file system as a tar, the same
+    tasks under another name. With ``editions`` other editions of the file are in use, so that a
+    copy's checksum may be another.
     """
 
     path: str
     address: str
     sha256: str | None = None
-    archive: str | None = None
+    stand_in: str | None = None
+    editions: bool = False
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Files that upstream publishes in an archive only: they are copied where a folder has them,
+    and never downloaded. ``path`` is their folder below our data folder, ``also`` other names that
+    it goes by, ``pattern`` which files below it are meant."""
+
+    path: str
+    pattern: str
+    also: tuple[str, ...] = ()
 
 
 _INTERCODE = "princeton-nlp/intercode/c3e46d827cfc9d4c704ec078f7abf9f41e3191d8"
 _ALFA = "westenfelder/InterCode-ALFA/2d3a69473a68569828ab0b4859073ef4a0ae482c"
 _NL2BASH = "TellinaTool/nl2bash/466c5fe873ab08c7cc0112ea1521cc6ad9c20992"
+
+_SPIDER = "taoyds/spider/b7b5b8c890cd30e35427348bb9eb8c6d1350ca7c/evaluation_examples/examples"
+_BIRD_REPACKED = "peterbaile/jar/5e48132751c28c53474cbdc1ae49db7fb2c608b2/data/bird"
+_BIRD_MINI = "bird-bench/mini_dev/f2f6603b763204df683dab0c70ea187182d14230/llm/data"
+_SPIDER2 = "xlang-ai/Spider2/e12c5f1e6550a5df88995520c3bf00bbe7bad2d2/spider2-lite"
 
 _INTERCODE_TASKS = {
     "nl2bash_fs_1.json": "60f88e1aacc7ebba535093f9890c5c33203f4e5f32958e0e94fbe90ec4f01c82",
@@ -42,6 +61,11 @@ _ALFA_TASKS = {
     "nl2bash_fs_4.json": "e819cb06833c5413a82bfb4e401696e4833dfab5a1c79963d58bcfb45435aca9",
     "nl2bash_fs_5.json": "764e6f80873074634dee6b8995ea55a23c04ca3a6ffc2b2415b4571769fc17fe",
 }
+_BIRD_MINI_TASKS = {
+    "mini_dev_sqlite.json": "4ba5fa8de55856222f484d380d2ba872b380bf79d825de70478e2120cb0fc43b",
+    "mini_dev_mysql.json": "89e0faf6b0925976ce7fc4e87bad7e870571dbc5d1582d24d99b01159ccd821b",
+    "mini_dev_postgresql.json": "d2731292f20b8d8569cd956dd747ffe1df13cd625076263e38ae9ebcef50b1ab",
+}
 _CORPUS = {
     "LICENSE": "4ac5c8b7fb1d1fccfa52916749674d67b2024c76616fed89db7f67a976056750",
     "all.cm": "3a72eaced7fa14a0938354cefc42b2dcafb2d47297102f1279086e18c3abe57e",
@@ -54,7 +78,7 @@ def _intercode_script(script: str, archive: str, sha256: str | None) -> Upstream
         f"nl2bash/filesystems/{script}",
         f"{_INTERCODE}/docker/bash_scripts/{script}",
         sha256,
-        archive=f"nl2bash/filesystems/{archive}",
+        stand_in=f"nl2bash/filesystems/{archive}",
     )
 
 
@@ -62,7 +86,7 @@ def _alfa_script(part: str) -> Upstream:
     return Upstream(
         f"intercode_alfa/filesystems/setup_nl2b_{part}.sh",
         f"{_ALFA}/src/icalfa/assets/docker/setup_nl2b_{part}.sh",
-        archive=f"intercode_alfa/filesystems/nl2bash_{part}.tar",
+        stand_in=f"intercode_alfa/filesystems/nl2bash_{part}.tar",
     )
 
 
@@ -88,6 +112,99 @@ PACKAGES: dict[str, list[Upstream]] = {
             for name, sha256 in _ALFA_TASKS.items()
         ),
         *(_alfa_script(f"fs_{n}") for n in range(1, 6)),
+    ],
+    "spider": [
+        Upstream(
+            "spider/ic_spider_dev.json",
+            f"{_INTERCODE}/data/sql/spider/ic_spider_dev.json",
+            "68c9ecb0692c80770f46c724cc073ea76be4f301a294caa532c050546948128e",
+        ),
+        Upstream(
+            "spider/ic_spider_dbs.sql",
+            f"{_INTERCODE}/data/sql/spider/ic_spider_dbs.sql",
+            "61f6e8000cb5bb696f123fa55e111acdcd8da7eca64f452a36fd1a6e5fb1781a",
+        ),
+    ],
+    "spider-upstream": [
+        Upstream(
+            "spider/upstream/dev.json",
+            f"{_SPIDER}/dev.json",
+            "30d64a3fccde493226df79687aed9e4a1c0129525baf44f29c0573d914d758a4",
+            editions=True,
+        ),
+        Upstream(
+            "spider/upstream/tables.json",
+            f"{_SPIDER}/tables.json",
+            "61bb20aa401f03164e2d7f3b16509b7b5f79cc9c943ca7bd159046df1159e2ed",
+            editions=True,
+        ),
+    ],
+    "bird": [
+        Upstream(
+            "bird/ic_bird.json",
+            f"{_INTERCODE}/data/sql/bird/ic_bird.json",
+            "05fb4d4402a589b8a7e6c7048b65fbe0d89300baf8b09b02c20c64500bdd9e21",
+        ),
+    ],
+    "bird-dev": [
+        Upstream(
+            "bird/dev_jar.json",
+            f"{_BIRD_REPACKED}/dev.json",
+            "4effa9666b45d6a5e3900d0b533bdfe1ff5879fa6cd26cbeac18e30b70195171",
+            stand_in="bird/dev.json",
+        ),
+    ],
+    "bird-mini": [
+        Upstream(f"bird/mini_dev/{name}", f"{_BIRD_MINI}/{name}", sha256, editions=True)
+        for name, sha256 in _BIRD_MINI_TASKS.items()
+    ],
+    "wikisql": [
+        Upstream(
+            "wikisql/ic_wikisql_dev.json",
+            f"{_INTERCODE}/data/sql/wikisql/ic_wikisql_dev.json",
+            "70f8f907c9c7b101d74910c03ae4c27b21ddc83b7441588a9e0f2a909958c2cf",
+        ),
+        Upstream(
+            "wikisql/ic_wikisql_dev.sql",
+            f"{_INTERCODE}/data/sql/wikisql/ic_wikisql_dev.sql",
+            "407641b3b9f38dc1e10ce8914f6932b2ef0e93725ebb9937aea99582027e2afe",
+        ),
+    ],
+    "spider2-lite": [
+        Upstream(
+            "spider2_lite/spider2-lite.jsonl",
+            f"{_SPIDER2}/spider2-lite.jsonl",
+            "4ba48916576fbd60311a2478c6d4550b5d8cf3fcbc512457ea493b5941ca009d",
+            editions=True,
+        ),
+        Upstream(
+            "spider2_lite/spider2lite_eval.jsonl",
+            f"{_SPIDER2}/evaluation_suite/gold/spider2lite_eval.jsonl",
+            "5113ddaea6107492c08a898241a9f69ec99b03bc60d014e9f0b12ec59fa28970",
+            stand_in="spider2_lite/evaluation_suite/gold/spider2lite_eval.jsonl",
+            editions=True,
+        ),
+    ],
+}
+
+_BIRD_DATABASES = Tree("bird/dev_databases", "*/*.sqlite")
+
+TREES: dict[str, list[Tree]] = {
+    "spider-upstream": [
+        Tree("spider/upstream", "train_*.json"),
+        Tree("spider/upstream", "test*.json"),
+        Tree("spider/upstream/database", "*/*.sqlite", also=("spider/sqlite_spider",)),
+        Tree("spider/upstream/test_database", "*/*.sqlite"),
+    ],
+    "bird": [Tree("bird", "ic_bird_dbs.sql"), _BIRD_DATABASES],
+    "bird-dev": [_BIRD_DATABASES],
+    "bird-mini": [_BIRD_DATABASES, Tree("bird/mini_dev", "MINIDEV_*/BIRD_dev.sql")],
+    "spider2-lite": [
+        Tree("spider2_lite", "gold_local.tar.gz"),
+        Tree("spider2_lite/evaluation_suite/gold", "sql/*.sql"),
+        Tree("spider2_lite/evaluation_suite/gold", "exec_result/*.csv"),
+        Tree("spider2_lite/resource/documents", "*.md"),
+        Tree("spider2_lite/resource/databases/spider2-localdb", "*.sqlite"),
     ],
 }
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from intercode.errors import DatasetError, UsageError
+from intercode.tasks.catalogue import SOURCES, Place, Source
 from intercode.tasks.model import Dataset
 from intercode.tasks.sources.rows import SUFFIXES
 
@@ -53,26 +54,6 @@ class DatasetInfo:
         return f"present at {self.place}" if self.place else f"not present: {self.remedy}"
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A dataset of ours. ``folder`` is its place below a data folder; ``files`` are its task files,
-    one for each part where there are parts; ``package`` is what fetches it."""
-
-    name: str
-    description: str
-    tasks: int | None
-    folder: str
-    files: tuple[str, ...]
-    package: str
-    load: Callable[[Path, tuple[str, ...]], Dataset]
-    licence: str = "MIT"
-    parts: tuple[str, ...] = ()
-
-    @property
-    def remedy(self) -> str:
-        return f"intercode data fetch {self.package}, or set INTERCODE_DATA to a folder that has it"
-
-
 def load(name: str, *, path: Path | None = None) -> Dataset:
     """Loads a dataset; ``path`` is a folder (or, for a table, a file) to take it from.
 
@@ -82,8 +63,8 @@ def load(name: str, *, path: Path | None = None) -> Dataset:
     head, colon, part = name.partition(":")
     if head == "bundled" and not part:
         return _bundled()
-    if head in _SOURCES:
-        return _load_source(_SOURCES[head], part if colon else None, path)
+    if head in SOURCES:
+        return _load_source(SOURCES[head], part if colon else None, path)
     for plugin in _plugins():
         if plugin.name == name:
             return _load_plugin(plugin, path)
@@ -98,7 +79,7 @@ def load(name: str, *, path: Path | None = None) -> Dataset:
 def names() -> list[DatasetInfo]:
     """Every dataset that can be asked for, with where its files are."""
     bundled = DatasetInfo("bundled", "Tasks that come with InterCode.", bundled=True, licence="MIT")
-    ours = [_describe(source) for source in _SOURCES.values()]
+    ours = [_describe(source) for source in SOURCES.values()]
     theirs = [
         DatasetInfo(plugin.name, f"From the package {_package(plugin)}.", bundled=True)
         for plugin in _plugins()
@@ -124,7 +105,7 @@ def _bundled() -> Dataset:
     return dataset
 
 
-def _load_source(source: _Source, part: str | None, path: Path | None) -> Dataset:
+def _load_source(source: Source, part: str | None, path: Path | None) -> Dataset:
     if part is not None and part not in source.parts:
         whole = f"intercode data info {source.name}"
         parts = ", ".join(f"{source.name}:{p}" for p in source.parts)
@@ -132,13 +113,9 @@ def _load_source(source: _Source, part: str | None, path: Path | None) -> Datase
             f"dataset {source.name!r} has no part {part!r}",
             remedy=f"one of {parts}" if parts else whole,
         )
-    folder = _find(source, path)
-    chosen = (part,) if part else source.parts
-    wanted = [
-        name for index, name in enumerate(source.files)
-        if not source.parts or source.parts[index] in chosen
-    ]  # fmt: skip
-    for file in wanted:
+    chosen = (part,) if part else source.usual or source.parts
+    folder, place = _find(source, path, chosen)
+    for file in _files(source, place, chosen):
         if not (folder / file).is_file():
             raise DatasetError(
                 f"dataset {source.name!r}: {folder / file} is missing", remedy=source.remedy
@@ -146,28 +123,37 @@ def _load_source(source: _Source, part: str | None, path: Path | None) -> Datase
     return source.load(folder, chosen)
 
 
-def _find(source: _Source, path: Path | None) -> Path:
-    """The folder that holds the dataset's files; the first that has any of them."""
+def _find(source: Source, path: Path | None, parts: tuple[str, ...]) -> tuple[Path, Place]:
+    """The folder that holds the dataset; the first that has any of the parts' files."""
     looked = _candidates(source, path)
-    for folder in looked:
-        if any((folder / file).is_file() for file in source.files):
-            return folder
-    places = " or ".join(str(folder) for folder in looked)
+    for folder, place in looked:
+        if any((folder / file).is_file() for file in _files(source, place, parts)):
+            return folder, place
+    folder, place = looked[0]
+    homes = [path] if path else data_folders()
     raise DatasetError(
-        f"dataset {source.name!r} is not here: there is no {source.files[0]} in {places}",
+        f"dataset {source.name!r} is not here: there is no {_files(source, place, parts)[0]} in "
+        + " or ".join(str(home / place.folder) for home in homes),
         remedy=source.remedy,
     )
 
 
-def _candidates(source: _Source, path: Path | None) -> list[Path]:
-    if path is not None:
-        return [path / source.folder, path]
-    return [folder / source.folder for folder in data_folders()]
+def _candidates(source: Source, path: Path | None) -> list[tuple[Path, Place]]:
+    """Every folder in which the dataset may lie, a folder of the caller's also without its name."""
+    homes = [path] if path else data_folders()
+    found = [(home / place.folder, place) for home in homes for place in source.places]
+    return [*found, *((path, place) for place in source.places if path)]
 
 
-def _describe(source: _Source) -> DatasetInfo:
+def _files(source: Source, place: Place, parts: tuple[str, ...]) -> list[str]:
+    if not source.parts:
+        return list(place.files)
+    return [file for part, file in zip(source.parts, place.files, strict=True) if part in parts]
+
+
+def _describe(source: Source) -> DatasetInfo:
     try:
-        place = _find(source, None)
+        place, _ = _find(source, None, source.parts)
     except DatasetError:
         place = None
     return DatasetInfo(
@@ -215,72 +201,3 @@ def _unknown(name: str) -> UsageError:
     return UsageError(
         f"there is no dataset {name!r}", remedy=f"{hint}All are listed by: intercode data list"
     )
-
-
-def _nl2bash(folder: Path, parts: tuple[str, ...]) -> Dataset:
-    from intercode.tasks.sources import nl2bash
-
-    return nl2bash.load(folder, parts)
-
-
-def _nl2bash_test(folder: Path, parts: tuple[str, ...]) -> Dataset:
-    from intercode.tasks.sources import nl2bash
-
-    return nl2bash.load_test(folder)
-
-
-def _corpus(folder: Path, parts: tuple[str, ...]) -> Dataset:
-    from intercode.tasks.sources import corpus
-
-    return corpus.load(folder)
-
-
-def _alfa(folder: Path, parts: tuple[str, ...]) -> Dataset:
-    from intercode.tasks.sources import alfa
-
-    return alfa.load(folder, parts)
-
-
-_SOURCES = {
-    source.name: source
-    for source in (
-        _Source(
-            "nl2bash",
-            "InterCode's NL2Bash: Bash one-liners over four small file systems.",
-            tasks=200,
-            folder="nl2bash",
-            files=tuple(f"nl2bash_fs_{n}.json" for n in range(1, 5)),
-            parts=tuple(f"fs_{n}" for n in range(1, 5)),
-            package="nl2bash",
-            load=_nl2bash,
-        ),
-        _Source(
-            "nl2bash-test",
-            "The 24 Bash tasks that InterCode's own tests use.",
-            tasks=24,
-            folder="nl2bash",
-            files=("test_queries.json",),
-            package="nl2bash",
-            load=_nl2bash_test,
-        ),
-        _Source(
-            "nl2bash-corpus",
-            "The NL2Bash corpus: sentences and commands, without file systems.",
-            tasks=12_607,
-            folder="nl2bash/raw",
-            files=("all.nl", "all.cm"),
-            package="nl2bash-corpus",
-            load=_corpus,
-        ),
-        _Source(
-            "alfa",
-            "InterCode-ALFA: reworked Bash tasks with two golds each.",
-            tasks=300,
-            folder="intercode_alfa",
-            files=tuple(f"nl2bash_fs_{n}.json" for n in range(1, 6)),
-            parts=tuple(f"fs_{n}" for n in range(1, 6)),
-            package="alfa",
-            load=_alfa,
-        ),
-    )
-}
