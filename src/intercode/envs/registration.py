@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from intercode.errors import UsageError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 ENV_IDS = {
     "intercode/Bash-v1": "intercode.envs.bash_v1:BashV1",
+    "intercode/Bash-v1-shared": "intercode.envs.bash_v1_shared:BashV1Shared",
     "intercode/Bash-v2": "intercode.envs.bash_v2:BashV2",
     "intercode/SQL-v1": "intercode.envs.sql_v1:SqlV1",
     "intercode/SQL-v2": "intercode.envs.sql_v2:SqlV2",
@@ -24,6 +26,7 @@ _FAMILIES = {"bash": "Bash", "sql": "SQL"}
 """The first half of the name of the environment that plays tasks of a kind."""
 VERSIONS = ("v1", "v2")
 DEFAULT_VERSION = "v2"
+ENTRY_POINTS = "intercode.envs"
 
 
 def register_envs() -> None:
@@ -36,19 +39,57 @@ def register_envs() -> None:
 
 
 def env_class(env_id: str) -> type[Any]:
-    """The class behind ``intercode/Bash-v2``, or ``Bash-v2`` for short.
+    """The class behind ``intercode/Bash-v2``, or ``Bash-v2`` for short; else the one that an
+    installed package offers under that name, as an entry point of the group ``intercode.envs``.
 
-    :raises UsageError: there is none.
+    :raises UsageError: there is none, or it cannot be imported.
     """
     import importlib
 
-    full = env_id if "/" in env_id else f"intercode/{env_id}"
-    if full not in ENV_IDS:
-        known = ", ".join(name.removeprefix("intercode/") for name in ENV_IDS)
-        raise UsageError(f"there is no environment {env_id!r}", remedy=f"--env, one of {known}")
-    module, _, name = ENV_IDS[full].partition(":")
-    found: type[Any] = getattr(importlib.import_module(module), name)
+    name = env_id.removeprefix("intercode/")
+    if f"intercode/{name}" in ENV_IDS:
+        module, _, attribute = ENV_IDS[f"intercode/{name}"].partition(":")
+        found: type[Any] = getattr(importlib.import_module(module), attribute)
+        return found
+    for plugin in _plugins():
+        if plugin.name == name:
+            return _imported(plugin)
+    known = [name.removeprefix("intercode/") for name in ENV_IDS]
+    known += [plugin.name for plugin in _plugins()]
+    raise UsageError(
+        f"there is no environment {env_id!r}", remedy=f"--env, one of {', '.join(known)}"
+    )
+
+
+def _plugins() -> Sequence[EntryPoint]:
+    return sorted(entry_points(group=ENTRY_POINTS), key=lambda plugin: plugin.name)
+
+
+def _imported(plugin: EntryPoint) -> type[Any]:
+    try:
+        found: type[Any] = plugin.load()
+    except Exception as error:
+        raise UsageError(
+            f"environment {plugin.name!r} ({plugin.value}) cannot be imported: {error}",
+            remedy="mend or remove the package that brings it",
+        ) from error
     return found
+
+
+def _player(kind: str, version: str) -> str:
+    """The environment that plays tasks of a kind: ours, else the first that a package offers.
+
+    :raises UsageError: there is none.
+    """
+    if kind in _FAMILIES:
+        return f"{_FAMILIES[kind]}-{version}"
+    for plugin in _plugins():
+        if plugin.name.endswith(f"-{version}") and _imported(plugin).kind == kind:
+            return plugin.name
+    raise UsageError(
+        f"no environment of version {version} plays tasks of kind {kind!r}",
+        remedy=f"their env must be one of {', '.join(_FAMILIES)}, or one that a package brings",
+    )
 
 
 def env_name(env_id: str | None, dataset: Dataset) -> str:
@@ -61,9 +102,8 @@ def env_name(env_id: str | None, dataset: Dataset) -> str:
     name = (env_id or DEFAULT_VERSION).removeprefix("intercode/")
     kinds = sorted({task.env for task in dataset})
     if name in VERSIONS:
-        for kind in kinds:
-            _refuse_unknown_kind(kind, dataset)
-        return f"{_FAMILIES[kinds[0]]}-{name}" if len(kinds) == 1 else name
+        players = [_player(kind, name) for kind in kinds]
+        return players[0] if len(players) == 1 else name
     played = env_class(name).kind
     if others := [kind for kind in kinds if kind != played]:
         version = name.rpartition("-")[2]
@@ -72,14 +112,6 @@ def env_name(env_id: str | None, dataset: Dataset) -> str:
             remedy=f"--env {version}, or leave --env out",
         )
     return name
-
-
-def _refuse_unknown_kind(kind: str, dataset: Dataset) -> None:
-    if kind not in _FAMILIES:
-        raise UsageError(
-            f"dataset {dataset.name!r}: no environment plays tasks of kind {kind!r}",
-            remedy=f"its tasks' env must be one of {', '.join(_FAMILIES)}",
-        )
 
 
 def _refuse_unknown_options(
@@ -113,7 +145,7 @@ class Environments:
         self._lock = threading.Lock()
         played = [self.name]
         if self.name in VERSIONS:
-            played = [f"{_FAMILIES[k]}-{self.name}" for k in sorted({t.env for t in dataset})]
+            played = [_player(kind, self.name) for kind in sorted({t.env for t in dataset})]
         _refuse_unknown_options(options, [env_class(name) for name in played])
         for name in played:
             self._maker(name)  # what does not work here is told before any work begins
@@ -123,7 +155,7 @@ class Environments:
         if self.name in VERSIONS:
             from intercode.envs.routed import RoutedEnv
 
-            return RoutedEnv(lambda kind: self._make(f"{_FAMILIES[kind]}-{self.name}"))
+            return RoutedEnv(lambda kind: self._make(_player(kind, self.name)))
         return self._make(self.name)
 
     def _make(self, name: str) -> InteractiveEnv:
