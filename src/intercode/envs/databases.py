@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from intercode.engines.base import Engine, Policy, Session
 from intercode.engines.content import Content
 from intercode.envs.once import Once, Outcomes
+from intercode.errors import DatasetError
 from intercode.tasks.model import Database
 
 _T = TypeVar("_T")
@@ -26,7 +28,22 @@ class EngineRuntime:
 
         :raises DatasetError: its file is missing or damaged.
         """
-        return self._contents.get(database, lambda: read(database))
+        return self._contents.get(database, lambda: self._read(database))
+
+    def _read(self, database: Database) -> Content:
+        from intercode.engines.read import from_script, from_sqlite, sections
+
+        path = database.require()
+        if database.sqlite is not None:
+            return from_sqlite(path, name=database.name)
+        if database.section is None:
+            return from_script(path, database.script_dialect, name=database.name)
+        # A dump of many databases is read once for all of them.
+        key = (path, database.script_dialect)
+        whole = self._contents.get(key, lambda: sections(path, database.script_dialect))
+        if database.section not in whole:
+            raise DatasetError(f"{path}: there is no database {database.section!r} in it")
+        return replace(whole[database.section], name=database.name)
 
     def perturbed(self, database: Database, seed: int, queries: tuple[str, ...]) -> Content:
         """The database with other rows, such that the ``queries`` find some; the same for the same
@@ -51,15 +68,3 @@ class EngineRuntime:
 
     def close(self) -> None:
         self.engine.close()
-
-
-def read(database: Database) -> Content:
-    """
-    :raises DatasetError: the file is missing or damaged.
-    """
-    from intercode.engines.read import from_script, from_sqlite
-
-    path = database.require()
-    if database.sqlite is not None:
-        return from_sqlite(path, name=database.name)
-    return from_script(path, database.script_dialect, database.section, name=database.name)
