@@ -1,0 +1,101 @@
+"""The SQLite engine: templates by content and dialect, and the sessions on them."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+
+from intercode.engines.base import DIALECTS, Policy
+from intercode.engines.content import Content
+from intercode.engines.sqlite.session import SqliteSession
+from intercode.engines.sqlite.speech import OwnSpeech, Speech, TranslatedSpeech
+from intercode.engines.sqlite.template import Template
+from intercode.engines.statements import kind_of
+from intercode.engines.translate import SyntaxFault, translate
+from intercode.errors import EngineError, EngineUnavailable, UsageError
+
+_OLDEST = (3, 40, 0)
+
+
+class SQLite:
+    """See `intercode.engines.base.Engine`. Nothing is started and no file is touched.
+
+    Values come back as SQLite stores them: dates as text, decimals as numbers, unless the session's
+    dialect is MySQL's.
+
+    :raises EngineUnavailable: Python's SQLite library is too old.
+    """
+
+    name = "sqlite"
+    dialect = "sqlite"
+
+    def __init__(self) -> None:
+        if sqlite3.sqlite_version_info < _OLDEST:
+            raise EngineUnavailable(
+                f"SQLite {sqlite3.sqlite_version} is too old",
+                remedy="a Python whose sqlite3 is 3.40 or newer",
+            )
+        self._lock = threading.Lock()
+        self._templates: dict[tuple[str, str], tuple[Template, Speech]] = {}
+        self._sessions: set[SqliteSession] = set()
+        self._closed = False
+
+    @property
+    def version(self) -> str:
+        return f"SQLite {sqlite3.sqlite_version}"
+
+    def open(
+        self, content: Content, *, policy: Policy = "write", dialect: str | None = None
+    ) -> SqliteSession:
+        template, speech = self._template(content, dialect or self.dialect)
+        session = SqliteSession(template, policy, speech, self._sessions.discard)
+        self._sessions.add(session)
+        return session
+
+    def live(self) -> int:
+        return len(self._sessions)
+
+    def close(self) -> None:
+        self._closed = True
+        for session in list(self._sessions):
+            session.close()
+        with self._lock:
+            templates, self._templates = self._templates, {}
+        for template, _ in templates.values():
+            template.close()
+
+    def _template(self, content: Content, dialect: str) -> tuple[Template, Speech]:
+        if self._closed:
+            raise EngineError("the engine is closed")
+        key = (content.digest, dialect)
+        found = self._templates.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            if key not in self._templates:
+                self._templates[key] = _made(content, dialect)
+            return self._templates[key]
+
+
+def _made(content: Content, dialect: str) -> tuple[Template, Speech]:
+    if dialect not in DIALECTS:
+        raise UsageError(f"no dialect {dialect!r}", remedy=f"one of {', '.join(DIALECTS)}")
+    speech = OwnSpeech() if dialect == "sqlite" else TranslatedSpeech(dialect)
+    return Template(content, extra=_extra(content)), speech
+
+
+def _extra(content: Content) -> list[str]:
+    """Views, indexes and triggers in SQLite's words. An index that it cannot make is left out: it
+    holds nothing."""
+    statements = []
+    for name, statement in content.extra.items():
+        try:
+            statements.append(translate(statement, content.dialect, "sqlite"))
+        except SyntaxFault as fault:
+            if (
+                "INDEX" in statement.upper().split("(")[0].split()
+                and kind_of(statement) == "create"
+            ):
+                continue
+            raise EngineError(f"{content.name}: SQLite cannot hold {name}: {fault}") from fault
+    return statements
