@@ -19,7 +19,7 @@ from intercode.engines.statements import kind_of, split
 from intercode.envs.sql import SqlEnv
 from intercode.envs.sql_view import observed
 from intercode.errors import TaskError, UsageError
-from intercode.rewards import sql_v2
+from intercode.rewards import sql_published, sql_v2
 from intercode.rewards.score import Score
 from intercode.rewards.sql_order import order_of
 from intercode.tasks.model import Dataset, Task
@@ -90,6 +90,8 @@ class SqlV2(SqlEnv):
     # -- scoring -----------------------------------------------------------------------------------
 
     def _scored(self) -> Score:
+        if "result_csv" in self.task.reward:
+            return sql_published.score(self._rows, self.task.reward)
         changed = self.session.changed()
         best = Score(-1.0)
         for sql in (self.task.gold, *self.task.alternatives):
@@ -153,6 +155,8 @@ class SqlV2(SqlEnv):
     def _gold(self, sql: str) -> _Gold:
         task, database = self.task, self.database
         key = ("sql-v2", task.content_hash, sql, database, self.limits, self.columns)
+        if not sql.strip():
+            raise TaskError(f"task {task.id!r} has no gold to be scored by")
         return self._runtime.gold(key, lambda: self._run_gold(task, sql))
 
     def _run_gold(self, task: Task, sql: str) -> _Gold:
