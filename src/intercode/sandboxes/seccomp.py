@@ -1,4 +1,4 @@
-"""The system-call filter every sandbox runs under, as bytes for ``bwrap --seccomp``.
+"""The system-call filter every sandbox runs under, as bytes for the kernel.
 
 A sandbox without privileges still reaches the whole kernel, and kernel bugs live in the corners
 that shells, compilers, interpreters and debuggers never visit. The filter closes those corners and

@@ -21,14 +21,15 @@ _CHUNK = 1 << 20
 _WHOLE_BYTES = 1 << 30
 
 
-def copy_upper(source: int | Path, target: Path) -> None:
+def copy_upper(source: int | Path, target: int | Path) -> None:
     """Copy an upper directory with all that an overlay mount sees in it.
 
     Modes, owners, times, attributes, whiteouts, hard links and holes are kept; sockets, which are
     nothing without the process that made them, are left out. ``target`` is made, or is empty.
     """
-    with reported(f"the files cannot be copied to {target}"):
-        target.mkdir(exist_ok=True)
+    with reported("the files cannot be copied"):
+        if isinstance(target, Path):
+            target.mkdir(exist_ok=True)
         with opened(source) as old_root, opened(target) as new_root:
             linked: dict[int, str] = {}
             for path, old, entries in walk(old_root):

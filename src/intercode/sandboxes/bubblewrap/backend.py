@@ -1,4 +1,8 @@
-"""The `bubblewrap` back end: user namespaces and overlayfs, for root and for an ordinary user."""
+"""The `bubblewrap` back end: user namespaces and overlayfs, for root and for an ordinary user.
+
+Its sandboxes are made in the steps that the program ``bwrap`` takes, and named for it, but by
+system calls of our own (`launcher`, `inside`): an episode begins too often to start a program.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,19 @@ import contextlib
 import math
 import os
 import resource
-import shutil
 import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from intercode.errors import LimitError, SandboxError, SandboxUnavailable
+from intercode.errors import LimitError, SandboxError
 from intercode.sandboxes import seccomp
 from intercode.sandboxes.base import Check, Image, Limits, ShellState, Snapshot
-from intercode.sandboxes.bubblewrap.client import SpawnerClient
+from intercode.sandboxes.bubblewrap.client import Helpers
 from intercode.sandboxes.bubblewrap.doctor import checks
 from intercode.sandboxes.bubblewrap.images import ImageStore, Prepared
 from intercode.sandboxes.bubblewrap.sandbox import BubblewrapSandbox, Instance, discard
-from intercode.sandboxes.bubblewrap.spawner import REPLY_FD, SECCOMP_FD
 from intercode.sandboxes.cgroups import Cgroups, Group
-from intercode.sandboxes.channel import Channel, PipeStreams, boot_program
+from intercode.sandboxes.channel import Channel, GuestGone, PipeStreams, boot_program
 from intercode.sandboxes.guest import boot_script
 from intercode.sandboxes.owner import new_name, owner_is_alive
 from intercode.sandboxes.places import cache_dir, state_root
@@ -29,18 +31,15 @@ DEFAULT_ENV = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/root",
 }
-# What root needs to be root over its own files, and nothing else. They hold inside the sandbox's
-# user namespace only.
-_CAPABILITIES = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID")
 _BOOT_TIMEOUT_S = 20.0
 _REBOOT_TIMEOUT_S = 5.0
 """From the files of a running sandbox, whose agent may have seen to it that nothing starts."""
 _DESCRIPTORS = 65536
-_SHM_BYTES = 16 << 20
+_GUEST = ("/bin/bash", "--noprofile", "--norc", "-c")
 
 
 class Bubblewrap:
-    """See `Backend`. Starts its spawner on first use; `close` ends everything."""
+    """See `Backend`. Starts its launcher on first use; `close` ends everything."""
 
     name = "bubblewrap"
 
@@ -48,15 +47,14 @@ class Bubblewrap:
         self._cgroups = Cgroups.detect() if cgroups else None
         self._seccomp = seccomp.program()
         self._lock = threading.RLock()
-        self._client: SpawnerClient | None = None
+        self._client: Helpers | None = None
         self._store: ImageStore | None = None
         self._sandboxes: set[BubblewrapSandbox] = set()
         self._state: Path | None = None
         self._closed = False
-        self._bwrap = shutil.which("bwrap")
 
     def check(self) -> list[Check]:
-        return checks(self._bwrap, self._cgroups)
+        return checks(self._cgroups)
 
     def build(self, image: Image) -> str:
         return self._images().prepare(image).digest
@@ -83,7 +81,7 @@ class Bubblewrap:
     def _make(self, image: Image, prepared: Prepared, limits: Limits) -> BubblewrapSandbox:
         env = DEFAULT_ENV | dict(image.env)
         sandbox = BubblewrapSandbox(
-            image, limits, prepared.lowers, self._spawner(),
+            image, limits, prepared.lowers, self._helpers(),
             lambda seed: self._launch(prepared, limits, env, image.hostname, seed), self,
         )  # fmt: skip
         with self._lock:
@@ -92,26 +90,22 @@ class Bubblewrap:
             self._sandboxes.add(sandbox)
         return sandbox
 
-    def _spawner(self) -> SpawnerClient:
+    def _helpers(self) -> Helpers:
         with self._lock:
             if self._closed:
                 raise SandboxError("this back end is closed")
             if self._client is None:
-                if self._bwrap is None:
-                    raise SandboxUnavailable(
-                        "bubblewrap is not installed", remedy="apt-get install bubblewrap"
-                    )
                 mount_point = cache_dir() / "mnt"
                 mount_point.mkdir(exist_ok=True)
                 self._state = state_root() / new_name()
                 self._state.mkdir(exist_ok=True)
                 _allow_descriptors()
-                self._client = SpawnerClient(mount_point)
+                self._client = Helpers(mount_point, self._seccomp)
                 self._sweep(self._client)
             return self._client
 
     def _images(self) -> ImageStore:
-        client = self._spawner()
+        client = self._helpers()
         with self._lock:
             if self._store is None:
 
@@ -128,21 +122,14 @@ class Bubblewrap:
         self, prepared: Prepared, limits: Limits, env: dict[str, str], hostname: str,
         seed: Path | int | None,
     ) -> Instance:  # fmt: skip
-        client = self._spawner()
+        client = self._helpers()
         name = new_name()
+        size, _ = boot_program()
         with contextlib.ExitStack() as undo, contextlib.ExitStack() as theirs:
             group = self._group(name, limits)
             if group is not None:
                 undo.callback(discard, group)
             pipes = _pipes(undo, theirs)
-            fds = [pipes.control[0], pipes.output[1], pipes.status[1]]
-            fds.append(self._seccomp_fd(theirs))
-            patience_s = _REBOOT_TIMEOUT_S if isinstance(seed, int) else _BOOT_TIMEOUT_S
-            if isinstance(seed, Path):
-                seed = os.open(seed, os.O_RDONLY | os.O_DIRECTORY)
-                theirs.callback(os.close, seed)
-            if seed is not None:
-                fds.append(seed)
             request = {
                 "lowers": [str(lower) for lower in prepared.lowers],
                 "binds": prepared.binds,
@@ -150,15 +137,14 @@ class Bubblewrap:
                 "procs": [str(path) for path in group.procs_files()] if group else [],
                 "rlimits": self._rlimits(limits),
                 "cores": self._cores(limits),
-                "argv": self._argv(env, limits, hostname),
+                "hostname": hostname,
+                "network": limits.network,
+                "argv": [*_GUEST, boot_script(), "bash", str(size)],
+                "env": env,
             }
+            streams = pipes.control[0], pipes.output[1], pipes.status[1]
             try:
-                started = client.start(request, fds)
-            except SandboxError as error:
-                theirs.close()
-                # bwrap complains where the guest would speak later.
-                said = os.read(pipes.status[0], 4096).decode("utf-8", "replace").strip()
-                raise SandboxError(f"{error}: {said}" if said else str(error)) from None
+                started = client.start(request, streams, seed)
             except OSError as error:
                 raise SandboxError(f"a sandbox cannot be started: {error}") from error
             undo.callback(os.close, started.upper)
@@ -166,16 +152,13 @@ class Bubblewrap:
             undo.callback(client.stop, started.pid)
             theirs.close()
             channel = Channel(PipeStreams(pipes.control[1], pipes.output[0], pipes.status[0]))
-            channel.boot(patience_s)
+            with contextlib.closing(started.reply):
+                try:
+                    channel.boot(_REBOOT_TIMEOUT_S if isinstance(seed, int) else _BOOT_TIMEOUT_S)
+                except GuestGone as gone:
+                    raise SandboxError(started.complaint() or str(gone)) from None
             undo.pop_all()
             return Instance(name, started, channel, group)
-
-    def _seccomp_fd(self, cleanup: contextlib.ExitStack) -> int:
-        fd = os.memfd_create("seccomp", os.MFD_CLOEXEC)
-        cleanup.callback(os.close, fd)
-        os.write(fd, self._seccomp)
-        os.lseek(fd, 0, os.SEEK_SET)
-        return fd
 
     def _group(self, name: str, limits: Limits) -> Group | None:
         if self._cgroups is None:
@@ -206,32 +189,12 @@ class Bubblewrap:
         missing = self._cgroups.missing() if self._cgroups else ["cpus"]
         return math.ceil(limits.cpus) if "cpus" in missing else None
 
-    def _argv(self, env: dict[str, str], limits: Limits, hostname: str) -> list[str]:
-        size, _ = boot_program()
-        argv = [str(self._bwrap), "--bind", f"{cache_dir()}/mnt/root", "/"]
-        argv += ["--proc", "/proc", "--dev", "/dev", "--size", str(_SHM_BYTES), "--tmpfs"]
-        argv += ["/dev/shm", "--remount-ro", "/dev"]
-        # Root may look in here on a real machine, and `find /` of ours shall not complain.
-        argv += ["--tmpfs", "/proc/tty/driver"]
-        argv += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-        if not limits.network:
-            argv.append("--unshare-net")
-        argv += ["--as-pid-1", "--die-with-parent", "--new-session", "--hostname", hostname]
-        argv += ["--cap-drop", "ALL"]
-        for capability in _CAPABILITIES:
-            argv += ["--cap-add", capability]
-        argv.append("--clearenv")
-        for key, value in env.items():
-            argv += ["--setenv", key, value]
-        argv += ["--chdir", "/", "--seccomp", str(SECCOMP_FD), "--info-fd", str(REPLY_FD), "--"]
-        return [*argv, "/bin/bash", "--noprofile", "--norc", "-c", boot_script(), "bash", str(size)]
-
     def take_snapshot(self, image: Image, upper: int, shell: ShellState) -> Snapshot:
         assert self._state is not None
         snapshot = Snapshot(new_name(), self.name, image, shell)
         folder = self._state / f"snapshot-{snapshot.id}"
         folder.mkdir()
-        self._spawner().copy_upper(upper, folder)
+        self._helpers().copy_upper(upper, folder)
         return snapshot
 
     def snapshot_folder(self, snapshot: Snapshot) -> Path:
@@ -242,7 +205,7 @@ class Bubblewrap:
 
     def release(self, snapshot: Snapshot) -> None:
         """Remove a snapshot that is no longer wanted; the others go with `close`."""
-        self._spawner().remove(self.snapshot_folder(snapshot))
+        self._helpers().remove(self.snapshot_folder(snapshot))
 
     def forget(self, sandbox: BubblewrapSandbox) -> None:
         with self._lock:
@@ -253,7 +216,7 @@ class Bubblewrap:
         with self._lock:
             return len(self._sandboxes)
 
-    def _sweep(self, client: SpawnerClient) -> None:
+    def _sweep(self, client: Helpers) -> None:
         """Remove what dead owners left: control groups, snapshots."""
         if self._cgroups is not None:
             # What somebody else left and does not go away is no reason not to start.

@@ -1,7 +1,7 @@
 """What has to be done to files with the rights of the sandbox's root, whoever runs InterCode.
 
-Root does them in its own process. An ordinary user asks the spawner, whose forked child becomes
-root of a user namespace: only there can files be read that the agent made unreadable.
+Root does them in its own process. An ordinary user asks the worker, which is root of a user
+namespace: only there can files be read that the agent made unreadable.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def do(name: str, fds: Sequence[int], arguments: dict[str, Any]) -> Any:
         lowers = [Path(lower) for lower in arguments["lowers"]]
         return [dataclasses.asdict(change) for change in scan(fds[0], lowers, arguments["base"])]
     if name == "copy_upper":
-        return copy_upper(fds[0], arguments["target"])
+        target = arguments["target"]
+        return copy_upper(fds[0], Path(target) if target else fds[1])
     if name == "read":
         data = read(fds[0], arguments["path"], arguments["max_bytes"])
         return base64.b64encode(data).decode()
@@ -47,8 +48,8 @@ def scan(upper: int, lowers: Sequence[Path], base: int) -> list[Change]:
     return layers.scan(upper, lowers, ids=layers.IdMap(base))
 
 
-def copy_upper(source: int | str, target: str) -> None:
-    trees.copy_upper(source if isinstance(source, int) else Path(source), Path(target))
+def copy_upper(source: int, target: int | Path) -> None:
+    trees.copy_upper(source, target)
 
 
 def read(root: int, path: str, max_bytes: int | None) -> bytes:

@@ -1,10 +1,11 @@
-"""The host's side of the spawner: start, stop, and chores, each one request with one reply."""
+"""The host's side of the launcher and of the worker: each request is one with one reply."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
 import json
+import marshal
 import os
 import socket
 import subprocess
@@ -21,8 +22,10 @@ from intercode.sandboxes.bubblewrap import chores
 
 ID_BASE = 1_900_000_000
 """First of the 65,536 ids that sandboxes of root use; far from those of people and services."""
+ID_COUNT = 65536
 
 _START_TIMEOUT_S = 30.0
+_CHORE_TIMEOUT_S = 600.0
 
 
 @contextlib.contextmanager
@@ -40,26 +43,164 @@ def memory_file(name: str, data: bytes) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Started:
-    """A new sandbox as its spawner left it: its outer process, the guest's process, two folders."""
+    """A new sandbox as its launcher left it: the guest's process, two folders."""
 
     pid: int
-    guest_pid: int
     upper: int
     root: int
+    reply: socket.socket
+    """Ends when the guest is being executed; holds an error if it cannot be."""
+
+    def complaint(self) -> str:
+        """Why the guest could not be executed, if that is so."""
+        with contextlib.suppress(OSError):
+            self.reply.settimeout(0)
+            data = self.reply.recv(1 << 16)
+            return str(marshal.loads(data)["error"]) if data else ""
+        return ""
 
 
-class SpawnerClient:
-    """Owns one spawner process. Safe to use from many threads."""
+class Helpers:
+    """Owns one launcher and, once there is work for it, one worker. Safe to use from many threads.
 
-    def __init__(self, mount_point: Path) -> None:
+    ``program``: the filter that sandboxes run under.
+    """
+
+    def __init__(self, mount_point: Path, program: bytes) -> None:
         self.privileged = os.getuid() == 0
         self.id_base = ID_BASE if self.privileged else 0
+        count = ID_COUNT if self.privileged else 1
+        self._launcher = _Helper("launcher", f"{str(mount_point)!r}, {self.id_base}, {count}")
+        self._launcher.send(program)
+        self._lock = threading.Lock()
+        self._worker: _Helper | None = None
+
+    def start(
+        self, request: dict[str, Any], streams: Sequence[int], seed: int | Path | None
+    ) -> Started:
+        """``streams``: the guest's stdin, stdout, stderr. ``seed``: the files it starts with."""
+        room = None if seed is None else self._room(request["disk_mib"], seed)
+        reply = self._ask({"op": "start", "room": room, **request}, streams)
+        try:
+            answer, (upper, root) = self._answer(reply)
+        except BaseException:
+            reply.close()
+            raise
+        return Started(answer["pid"], upper, root, reply)
+
+    def _room(self, disk_mib: int, seed: int | Path) -> str:
+        """A folder for a sandbox to come, with its files."""
+        with self._ask({"op": "room", "disk_mib": disk_mib}, ()) as reply:
+            answer, (upper,) = self._answer(reply)
+        room: str = answer["room"]
+        try:
+            if isinstance(seed, int):
+                self.copy_upper(seed, upper)
+            else:
+                folder = os.open(seed, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    self.copy_upper(folder, upper)
+                finally:
+                    os.close(folder)
+        except BaseException:
+            self._ask({"op": "leave", "room": room}, ()).close()
+            raise
+        finally:
+            os.close(upper)
+        return room
+
+    def stop(self, pid: int) -> None:
+        """Kill a sandbox's first process, and so all of it; return when it is reaped."""
+        with self._ask({"op": "stop", "pid": pid}, ()) as reply:
+            self._answer(reply)
+
+    def _ask(self, request: dict[str, Any], fds: Sequence[int]) -> socket.socket:
+        return self._launcher.ask(marshal.dumps(request), fds)
+
+    def _answer(self, reply: socket.socket) -> tuple[dict[str, Any], list[int]]:
+        data, fds = _received(reply, _START_TIMEOUT_S)
+        if not data:
+            raise SandboxError("the sandbox ended before it was up")
+        answer: dict[str, Any] = marshal.loads(data)
+        _raise_if_failed(answer)
+        return answer, fds
+
+    def scan(self, upper: int, lowers: Sequence[Path]) -> list[Change]:
+        if self.privileged:
+            return chores.scan(upper, lowers, self.id_base)
+        names = [str(lower) for lower in lowers]
+        found = self._chore("scan", [upper], lowers=names, base=self.id_base)
+        return [Change(**change) for change in found]
+
+    def copy_upper(self, upper: int, target: int | Path) -> None:
+        """``target``: a path, or a descriptor of an empty directory."""
+        if self.privileged:
+            chores.copy_upper(upper, target)
+        elif isinstance(target, Path):
+            self._chore("copy_upper", [upper], target=str(target))
+        else:
+            self._chore("copy_upper", [upper, target], target=None)
+
+    def read(self, root: int, path: str, max_bytes: int | None) -> bytes:
+        if self.privileged:
+            return chores.read(root, path, max_bytes)
+        return base64.b64decode(self._chore("read", [root], path=path, max_bytes=max_bytes))
+
+    def write(self, root: int, path: str, data: bytes, mode: int) -> None:
+        if self.privileged:
+            chores.write(root, path, data, mode, self.id_base)
+        else:
+            # Not in the request itself, which has a largest size.
+            with memory_file("write", data) as content:
+                self._chore("write", [root, content], path=path, mode=mode, base=self.id_base)
+
+    def unpack(self, root: int, archive: int, path: str) -> None:
+        self._chore("unpack", [root, archive], path=path, base=self.id_base)
+
+    def remove(self, path: Path) -> None:
+        """Remove a tree that may hold what only the sandbox's root may touch."""
+        if path.exists():
+            self._chore("remove", [], path=str(path))
+
+    def _chore(self, name: str, fds: Sequence[int], **arguments: Any) -> Any:
+        with self._lock:
+            worker = self._worker = self._worker or _Helper("worker", "")
+        read_fd, write_fd = os.pipe()
+        with os.fdopen(read_fd, "rb") as result:
+            try:
+                request = json.dumps({"name": name, "arguments": arguments}).encode()
+                reply = worker.ask(request, (*fds, write_fd))
+            finally:
+                os.close(write_fd)
+            with reply:
+                data = result.read()
+                answer, _ = _received(reply, _CHORE_TIMEOUT_S)
+        if not answer:
+            raise SandboxError(f"{name}: the sandboxes' worker is gone")
+        _raise_if_failed(json.loads(answer))
+        return json.loads(data)
+
+    def close(self) -> None:
+        """End both, and everything that was started."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+        try:
+            self._launcher.close()
+        finally:
+            if worker is not None:
+                worker.close()
+
+
+class _Helper:
+    """A process of ours that takes requests over a socket and ends with it."""
+
+    def __init__(self, module: str, arguments: str) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         source = str(Path(__file__).resolve().parents[3])
         program = (
             f"import sys; sys.path.insert(0, {source!r}); "
-            "from intercode.sandboxes.bubblewrap.spawner import main; "
-            f"main({theirs.fileno()}, {str(mount_point)!r}, {self.id_base})"
+            f"from intercode.sandboxes.bubblewrap.{module} import main; "
+            f"main({theirs.fileno()}, {arguments})"
         )
         with theirs:
             self._process = subprocess.Popen(
@@ -71,119 +212,26 @@ class SpawnerClient:
                 env={},
                 cwd="/",
             )
+        self._name = module
         self._socket = ours
         self._lock = threading.Lock()
 
-    def start(self, request: dict[str, Any], fds: Sequence[int]) -> Started:
-        """``fds``: the guest's stdin, stdout, stderr, and the seccomp program."""
-        with self._send({"op": "start", **request}, fds) as reply:
-            answer, folders = self._receive(reply)
-            pid, (upper, root) = answer["pid"], folders
-            try:
-                return Started(pid, self._guest_pid(reply), upper, root)
-            except BaseException:
-                os.close(upper)
-                os.close(root)
-                self.stop(pid)
-                raise
+    def send(self, data: bytes) -> None:
+        self._socket.send(data)
 
-    def _guest_pid(self, reply: socket.socket) -> int:
-        """bwrap itself writes this one, piece by piece: a JSON object about its child."""
-        text = b""
-        while not text.rstrip().endswith(b"}"):
-            piece = reply.recv(1 << 12)
-            if not piece:
-                raise SandboxError("bubblewrap ended before the sandbox was up")
-            text += piece
-        answer = json.loads(text)
-        if "error" in answer:
-            raise SandboxError(answer["error"])
-        return int(answer["child-pid"])
-
-    def stop(self, pid: int) -> None:
-        """Kill a sandbox's outer process, and so all of it; return when it is reaped."""
-        with self._send({"op": "stop", "pid": pid}, ()) as reply:
-            self._receive(reply)
-
-    def chore(self, name: str, fds: Sequence[int], **arguments: Any) -> Any:
-        read_fd, write_fd = os.pipe()
-        with os.fdopen(read_fd, "rb") as result:
-            try:
-                request = {"op": "chore", "name": name, "arguments": arguments}
-                reply = self._send(request, (*fds, write_fd))
-            finally:
-                os.close(write_fd)
-            with reply:
-                data = result.read()
-                self._receive(reply, timeout_s=600.0)
-        return json.loads(data)
-
-    def scan(self, upper: int, lowers: Sequence[Path]) -> list[Change]:
-        if self.privileged:
-            return chores.scan(upper, lowers, self.id_base)
-        names = [str(lower) for lower in lowers]
-        found = self.chore("scan", [upper], lowers=names, base=self.id_base)
-        return [Change(**change) for change in found]
-
-    def copy_upper(self, upper: int, target: Path) -> None:
-        if self.privileged:
-            chores.copy_upper(upper, str(target))
-        else:
-            self.chore("copy_upper", [upper], target=str(target))
-
-    def read(self, root: int, path: str, max_bytes: int | None) -> bytes:
-        if self.privileged:
-            return chores.read(root, path, max_bytes)
-        return base64.b64decode(self.chore("read", [root], path=path, max_bytes=max_bytes))
-
-    def write(self, root: int, path: str, data: bytes, mode: int) -> None:
-        if self.privileged:
-            chores.write(root, path, data, mode, self.id_base)
-        else:
-            # Not in the request itself, which has a largest size.
-            with memory_file("write", data) as content:
-                self.chore("write", [root, content], path=path, mode=mode, base=self.id_base)
-
-    def unpack(self, root: int, archive: int, path: str) -> None:
-        self.chore("unpack", [root, archive], path=path, base=self.id_base)
-
-    def remove(self, path: Path) -> None:
-        """Remove a tree that may hold what only the sandbox's root may touch."""
-        if path.exists():
-            self.chore("remove", [], path=str(path))
-
-    def _send(self, request: dict[str, Any], fds: Sequence[int]) -> socket.socket:
+    def ask(self, data: bytes, fds: Sequence[int]) -> socket.socket:
+        """Send a request; what is given back is where its answer comes."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
                 with self._lock:
-                    socket.send_fds(
-                        self._socket, [json.dumps(request).encode()], [theirs.fileno(), *fds]
-                    )
+                    socket.send_fds(self._socket, [data], [theirs.fileno(), *fds])
             except OSError as error:
                 ours.close()
-                raise SandboxError(f"the sandbox spawner is gone: {error}") from None
+                raise SandboxError(f"the sandboxes' {self._name} is gone: {error}") from None
         return ours
 
-    def _receive(
-        self, reply: socket.socket, timeout_s: float = _START_TIMEOUT_S
-    ) -> tuple[dict[str, Any], list[int]]:
-        reply.settimeout(timeout_s)
-        try:
-            data, fds, _, _ = socket.recv_fds(reply, 1 << 16, 4)
-        except TimeoutError:
-            raise SandboxError(f"the sandbox spawner did not answer in {timeout_s:g} s") from None
-        if not data:
-            raise SandboxError("bubblewrap ended before the sandbox was up")
-        answer = json.loads(data)
-        if "error" in answer:
-            if answer["errno"] is not None:
-                raise OSError(answer["errno"], answer["error"])
-            raise SandboxError(answer["error"])
-        return answer, fds
-
     def close(self) -> None:
-        """End the spawner and everything it started."""
         with self._lock:
             self._socket.close()
         try:
@@ -191,3 +239,19 @@ class SpawnerClient:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def _received(reply: socket.socket, timeout_s: float) -> tuple[bytes, list[int]]:
+    reply.settimeout(timeout_s)
+    try:
+        data, fds, _, _ = socket.recv_fds(reply, 1 << 16, 4)
+    except TimeoutError:
+        raise SandboxError(f"no answer about a sandbox within {timeout_s:g} s") from None
+    return data, fds
+
+
+def _raise_if_failed(answer: dict[str, Any]) -> None:
+    if "error" in answer:
+        if answer["errno"] is not None:
+            raise OSError(answer["errno"], answer["error"])
+        raise SandboxError(answer["error"])

@@ -21,19 +21,9 @@ _NAMESPACE_REMEDIES = (
 )  # fmt: skip
 
 
-def checks(bwrap: str | None, cgroups: Cgroups | None) -> list[Check]:
+def checks(cgroups: Cgroups | None) -> list[Check]:
     """One line for each part, in the order in which they are needed."""
-    return [_program(bwrap), _namespaces(), _overlay(), _bash(), _filter(), _groups(cgroups)]
-
-
-def _program(bwrap: str | None) -> Check:
-    remedy = "apt-get install bubblewrap"
-    if bwrap is None:
-        return Check("program", False, "bwrap is not installed", remedy)
-    said = subprocess.run([bwrap, "--version"], capture_output=True, text=True).stdout.strip()
-    if "--as-pid-1" not in subprocess.run([bwrap, "--help"], capture_output=True, text=True).stdout:
-        return Check("program", False, f"{said} is too old (0.4 is needed)", remedy)
-    return Check("program", True, f"{said} at {bwrap}")
+    return [_namespaces(), _overlay(), _bash(), _filter(), _groups(cgroups)]
 
 
 def _namespaces() -> Check:

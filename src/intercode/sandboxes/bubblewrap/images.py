@@ -20,7 +20,7 @@ from pathlib import Path
 from intercode.errors import ImageError
 from intercode.sandboxes.base import Image, Layer, Limits, Sandbox
 from intercode.sandboxes.bubblewrap import bases
-from intercode.sandboxes.bubblewrap.client import SpawnerClient
+from intercode.sandboxes.bubblewrap.client import Helpers
 from intercode.sandboxes.owner import new_name, owner_is_alive
 
 BUILD_LIMITS = Limits(timeout_s=600, memory_mib=2048, processes=512, disk_mib=2048, cpus=4)
@@ -52,7 +52,7 @@ Starter = Callable[[Prepared, Limits, Path | None], Sandbox]
 class ImageStore:
     """The cache of layers below one folder."""
 
-    def __init__(self, folder: Path, client: SpawnerClient, start: Starter) -> None:
+    def __init__(self, folder: Path, client: Helpers, start: Starter) -> None:
         self._folder = folder
         self._client = client
         self._start = start

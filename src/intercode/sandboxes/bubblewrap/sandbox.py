@@ -21,7 +21,7 @@ from intercode.sandboxes.base import (
     ShellState,
     Snapshot,
 )
-from intercode.sandboxes.bubblewrap.client import SpawnerClient, Started, memory_file
+from intercode.sandboxes.bubblewrap.client import Helpers, Started, memory_file
 from intercode.sandboxes.cgroups import Group
 from intercode.sandboxes.channel import Channel, GuestGone
 from intercode.sandboxes.guest import KILL_SIGNAL
@@ -40,7 +40,7 @@ class Instance:
     """Held while a command runs: only then may its descriptors not be closed."""
     _ended: threading.Lock = field(default_factory=threading.Lock)
 
-    def end(self, client: SpawnerClient, *, in_use: bool = False) -> None:
+    def end(self, client: Helpers, *, in_use: bool = False) -> None:
         """Kill it and let go of all of it; once, whoever asks again. ``in_use``: by the caller."""
         if not self._ended.acquire(blocking=False):
             return
@@ -97,7 +97,7 @@ class BubblewrapSandbox:
         image: Image,
         limits: Limits,
         lowers: tuple[Path, ...],
-        client: SpawnerClient,
+        client: Helpers,
         launch: Launch,
         host: Host,
     ) -> None:
@@ -199,7 +199,7 @@ class BubblewrapSandbox:
             old.group.kill()
         else:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(old.started.guest_pid, signal.SIGKILL)
+                os.kill(old.started.pid, signal.SIGKILL)
         self._instance = None
         with contextlib.ExitStack() as stack:
             stack.callback(old.end, self._client, in_use=True)
@@ -252,9 +252,9 @@ class BubblewrapSandbox:
     def _processes(self) -> list[int]:
         """Everything below the guest, as the host numbers it."""
         instance = self._live()
-        guest = instance.started.guest_pid
+        guest = instance.started.pid
         if instance.group is not None:
-            return sorted(set(instance.group.pids()) - {instance.started.pid, guest})
+            return sorted(set(instance.group.pids()) - {guest})
         return list(_descendants(guest))
 
     def snapshot(self) -> Snapshot:
@@ -283,7 +283,7 @@ class BubblewrapSandbox:
 
     def _interrupt(self) -> None:
         try:
-            os.kill(self._live().started.guest_pid, KILL_SIGNAL)
+            os.kill(self._live().started.pid, KILL_SIGNAL)
         except ProcessLookupError:
             pass
 
