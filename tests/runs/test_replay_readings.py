@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +60,29 @@ def ranges(folder: Path, rewards: list[float]) -> tuple[Range, ...]:
 
 
 def test_one_reading_for_all(tmp_path: Path) -> None:
-    assert ranges(tmp_path, [0.5] * 12) == (Range("half", 0, 11),)
-    assert ranges(tmp_path, [1.0] * 12) == (Range("whole", 0, 11),)
+    assert ranges(tmp_path, [0.5] * 12) == (Range("half", 0, 11, 0, 12),)
+    assert ranges(tmp_path, [1.0] * 12) == (Range("whole", 0, 11, 0, 12),)
 
 
 def test_the_reading_changes_in_the_course_of_a_recording(tmp_path: Path) -> None:
     found = replay(*recording_of(tmp_path, [0.5] * 7 + [1.0] * 8), Constant, readings=READINGS)
-    assert found.ranges == (Range("half", 0, 6), Range("whole", 7, 14))
+    assert found.ranges == (Range("half", 0, 6, 0, 7), Range("whole", 7, 14, 7, 15))
     assert found.agreement == 1.0
     assert found.to_json()["variants"] == [
         {"variant": "half", "first": 0, "last": 6}, {"variant": "whole", "first": 7, "last": 14},
     ]  # fmt: skip
 
 
+def test_it_changes_in_the_order_of_tasks_not_of_the_file(tmp_path: Path) -> None:
+    recording, dataset = recording_of(tmp_path, [0.5] * 7 + [1.0] * 8)
+    shuffled = replace(recording, episodes=recording.episodes[::2] + recording.episodes[1::2])
+    found = replay(shuffled, dataset, Constant, readings=READINGS)
+    assert found.agreement == 1.0
+    assert [episode.task for episode in found.episodes][:3] == ["0", "2", "4"]
+
+
 def test_a_few_turns_make_no_second_reading(tmp_path: Path) -> None:
-    assert ranges(tmp_path, [0.5] * 20 + [1.0] * 4) == (Range("half", 0, 23),)
+    assert ranges(tmp_path, [0.5] * 20 + [1.0] * 4) == (Range("half", 0, 23, 0, 24),)
 
 
 def test_without_readings_nothing_is_said_of_them(tmp_path: Path) -> None:
@@ -92,4 +101,4 @@ def test_the_choice_is_never_worse_than_one_reading(
     for name, reading in READINGS.items():
         alone = replay(recording, dataset, Constant, readings={name: reading})
         assert chosen.agreement >= alone.agreement - (9 / chosen.turns if chosen.turns else 0)
-    assert sum(one.last - one.first + 1 for one in chosen.ranges) == len(rewards)
+    assert sum(one.stop - one.start for one in chosen.ranges) == len(rewards)

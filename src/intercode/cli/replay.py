@@ -149,11 +149,8 @@ def _print(recording: Recording, report: ReplayReport, *, everything: bool) -> N
         highlight=False,
     )
     for span in report.ranges:
-        first, last = (report.episodes[at].task for at in (span.first, span.last))
-        console.print(
-            f"  reward: variant {span.variant!r} agrees best, tasks {first} to {last}",
-            highlight=False,
-        )
+        tasks = f"tasks {span.first} to {span.last}"
+        console.print(f"  reward: variant {span.variant!r} agrees best, {tasks}", highlight=False)
     if not facts["disagreements"]:
         return
     causes = Table("cause", "turns", box=box.SIMPLE)

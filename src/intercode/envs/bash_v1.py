@@ -128,18 +128,21 @@ class BashV1(SandboxedEnv):
 
     def _run_gold(self, task: Task, image: Image) -> bash_v1.Outcome:
         with self._runtime.pool.borrowed(image, self.limits) as sandbox:
-            result = self._run(sandbox, task.gold, "/")
-            if result is not None and result.restarted:
-                raise TaskError(f"the gold of task {task.id!r} takes its sandbox down")
-            text, executed = observed(result, "/")
-            readable = executed or (result is not None and text not in (MALFORMED, TIMED_OUT))
-            outcome = self._outcome(sandbox, text if readable else None)
-            try:
-                wanted = bash_v1.paths_to_hash(outcome.status, outcome.status)
-                hashes = self._hashes(sandbox, wanted)
-            except bash_v1.StatusError:
-                hashes = {}
-            return bash_v1.Outcome(outcome.status, outcome.observation, hashes)
+            return self._gold_outcome(sandbox, task)
+
+    def _gold_outcome(self, sandbox: Sandbox, task: Task) -> bash_v1.Outcome:
+        result = self._run(sandbox, task.gold, "/")
+        if result is not None and result.restarted:
+            raise TaskError(f"the gold of task {task.id!r} takes its sandbox down")
+        text, executed = observed(result, "/")
+        readable = executed or (result is not None and text not in (MALFORMED, TIMED_OUT))
+        outcome = self._outcome(sandbox, text if readable else None)
+        try:
+            wanted = bash_v1.paths_to_hash(outcome.status, outcome.status)
+            hashes = self._hashes(sandbox, wanted)
+        except bash_v1.StatusError:
+            hashes = {}
+        return bash_v1.Outcome(outcome.status, outcome.observation, hashes)
 
     def _memory(self) -> str:
         return self._cwd

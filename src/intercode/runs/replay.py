@@ -43,12 +43,17 @@ _AS_GIVEN: Readings = {"": _reward}
 
 @dataclass(frozen=True)
 class Range:
-    """Episodes ``first`` to ``last`` of a recording, by position, and the reading that agrees best
-    with them."""
+    """The recorded tasks from number ``first`` to ``last``, and the reading that agrees best with
+    them. ``start`` and ``stop`` are their positions among all, by task number."""
 
     variant: str
     first: int
     last: int
+    start: int
+    stop: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"variant": self.variant, "first": self.first, "last": self.last}
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ class ReplayReport:
             "success_replayed": sum(episode.solved_replayed for episode in self.episodes) / count,
             "failed": sum(episode.error is not None for episode in self.episodes),
             "causes": _counted(one.cause for one in found),
-            **({"variants": [asdict(one) for one in self.ranges]} if self.ranges else {}),
+            **({"variants": [span.to_json() for span in self.ranges]} if self.ranges else {}),
             "disagreements": [asdict(one) for one in found],
         }
 
@@ -146,12 +151,15 @@ def replay(
         except BaseException:
             threads.shutdown(cancel_futures=True)
             raise
-    ranges = _ranges(played, readings)
-    episodes = tuple(
-        _compared(episode, readings[one.variant])
-        for one in ranges
-        for episode in played[one.first : one.last + 1]
-    )
+    # A change of the reward falls between two tasks, whatever order they are recorded in.
+    in_order = sorted(played, key=lambda one: one.episode.task_index)
+    ranges = _ranges(in_order, readings)
+    chosen = {
+        id(one): readings[span.variant]
+        for span in ranges
+        for one in in_order[span.start : span.stop]
+    }
+    episodes = tuple(_compared(one, chosen[id(one)]) for one in played)
     return ReplayReport(episodes, ranges if len(readings) > 1 else ())
 
 
@@ -262,24 +270,25 @@ def _compared(played: _Played, reading: Callable[[Score], float]) -> ReplayedEpi
 def _ranges(played: Sequence[_Played], readings: Readings) -> tuple[Range, ...]:
     """The readings that agree with most turns: one for all, or two if the second agrees with
     noticeably more, the change falling between two episodes."""
-    last = len(played) - 1
     agree = {
         name: list(accumulate((_agreeing(one, reading) for one in played), initial=0))
         for name, reading in readings.items()
     }
     best = max(readings, key=lambda name: agree[name][-1])
-    if len(readings) == 1 or not played:
-        return (Range(best, 0, last),)
 
     def both(change: tuple[str, str, int]) -> int:
         first, second, at = change
         return agree[first][at] + agree[second][-1] - agree[second][at]
 
+    def span(name: str, start: int, stop: int) -> Range:
+        numbers = [one.episode.task_index for one in played[start:stop]]
+        return Range(name, min(numbers, default=0), max(numbers, default=0), start, stop)
+
     changes = product(readings, readings, range(1, len(played)))
     first, second, at = max(changes, key=both, default=(best, best, 0))
     if first == second or both((first, second, at)) - agree[best][-1] < _NOTICEABLE:
-        return (Range(best, 0, last),)
-    return (Range(first, 0, at - 1), Range(second, at, last))
+        return (span(best, 0, len(played)),)
+    return (span(first, 0, at), span(second, at, len(played)))
 
 
 def _agreeing(played: _Played, reading: Callable[[Score], float]) -> int:
