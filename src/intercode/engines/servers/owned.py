@@ -27,6 +27,7 @@ from intercode.sandboxes.places import cache_dir
 
 _START_TIMEOUT_S = 60.0
 _PREPARE_TIMEOUT_S = 300.0
+_END_TIMEOUT_S = 10.0
 _LONGEST_SOCKET = 107
 """Bytes of a socket's path, by the kernel's own limit."""
 
@@ -129,7 +130,7 @@ class OwnedServer:
                 )
             argv, cwd = command(folder, self.kind.serve, self._bwrap, self._template())
             process = Process(argv, cwd)
-            self._end = weakref.finalize(self, _end, process, folder)
+            self._end = weakref.finalize(self, _end, process, path, folder)
             self._folder, self._process = folder, process
             self._wait(process, path)
         except BaseException:
@@ -193,7 +194,15 @@ class OwnedServer:
     def kill(self) -> None:
         """End the process and nothing else: what happens to a server that crashes."""
         if self._process is not None:
-            self._process.kill()
+            _kill(self._process, Path(self.socket))
+
+
+def _kill(process: Process, path: Path) -> None:
+    """What bubblewrap holds ends a moment after it."""
+    process.kill()
+    limit = time.monotonic() + _END_TIMEOUT_S
+    while _accepts(path) and time.monotonic() < limit:
+        time.sleep(0.002)
 
 
 def _accepts(path: Path) -> bool:
@@ -205,6 +214,6 @@ def _accepts(path: Path) -> bool:
         return True
 
 
-def _end(process: Process, folder: Path) -> None:
-    process.kill()
+def _end(process: Process, path: Path, folder: Path) -> None:
+    _kill(process, path)
     shutil.rmtree(folder, ignore_errors=True)

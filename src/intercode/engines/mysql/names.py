@@ -1,0 +1,128 @@
+"""The names that an agent sees and those that its databases have.
+
+A session's database is called ``intercode_<token>_<n>`` on the server; the agent knows it by the
+task's name. What comes back is mapped always: nobody else's data contains such a name. What goes in
+is mapped where it must: a name in front of a dot, after USE, FROM or DATABASE only in a statement
+that failed for want of such a database, since a table or an alias may bear the same name; a
+string only beside ``information_schema``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from dataclasses import replace
+from typing import Any
+
+from intercode.engines.base import QueryResult
+from intercode.engines.lexer import Token, name_value, string_value, tokens
+from intercode.errors import UsageError
+
+PREFIX = "intercode_"
+AGENT = "agent"
+UNKNOWN_NAME = frozenset((1044, 1049, 1051, 1054, 1109, 1142, 1143, 1146, 1370))
+"""Errors that an unknown database's name can cause."""
+
+_SIMPLE = re.compile(r"[^`/\\.\0]{1,64}")
+
+
+def checked(name: str) -> str:
+    """:raises UsageError: no database can have that name"""
+    if not _SIMPLE.fullmatch(name):
+        raise UsageError(f"no MySQL database can be called {name!r}")
+    return name
+
+
+class Names:
+    """Of one engine: ``token`` is part of all that it makes on the server."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+        self._ours = re.compile(rf"{PREFIX}{token}_(\w+)")
+        self._mark = PREFIX + token
+
+    def database(self, number: int) -> str:
+        return f"{self._mark}_{number}"
+
+    def user(self, suffix: str) -> str:
+        """``suffix`` starts with a letter."""
+        return f"{self._mark}_{suffix}"
+
+    def text(self, text: str, shown: str) -> str:
+        if self._mark not in text:
+            return text
+        return self._ours.sub(lambda found: shown if found[1].isdigit() else AGENT, text)
+
+    def result(self, result: QueryResult, shown: str) -> QueryResult:
+        """As the agent sees it."""
+        if result.error is not None:
+            return replace(result, error=self.text(result.error, shown))
+        if not result.rows:
+            return result
+        mark = self._mark
+        if any(mark in column for column in result.columns) or any(
+            mark in value for row in result.rows for value in row if type(value) is str
+        ):
+            columns = tuple(self.text(column, shown) for column in result.columns)
+            rows = tuple(tuple(self._value(value, shown) for value in row) for row in result.rows)
+            return replace(result, columns=columns, rows=rows)
+        return result
+
+    def _value(self, value: Any, shown: str) -> Any:
+        return self.text(value, shown) if isinstance(value, str) else value
+
+
+def in_catalog(sql: str, shown: str, real: str) -> str:
+    """The name as a string, beside ``information_schema``."""
+    low = sql.lower()
+    if "information_schema" not in low or shown.lower() not in low:
+        return sql
+    parts = []
+    for token in tokens(sql, "mysql"):
+        same = token.kind == "string" and string_value(token, "mysql").lower() == shown.lower()
+        parts.append(f"'{real}'" if same else token.text)
+    return "".join(parts)
+
+
+def qualified(sql: str, shown: str, real: str, tables: Container[str]) -> str:
+    """With ``real`` where ``shown`` can only be the database. ``tables``: its own, in lower case.
+
+    Of ``a.b`` the first is taken for the database where ``b`` is a table; of ``a.b.c`` always.
+    """
+    every = list(tokens(sql, "mysql"))
+    said = [i for i, token in enumerate(every) if token.kind not in ("space", "comment", "hint")]
+    words = [every[i] for i in said]
+    named = [
+        place for place, token in enumerate(words)
+        if token.kind in ("word", "quoted") and name_value(token).lower() == shown.lower()
+    ]  # fmt: skip
+    chosen = {place for place in named if _leads(words, place, tables)}
+    if not chosen:
+        chosen = {place for place in named if _follows(words, place)}
+        chosen = {max(chosen)} if chosen else set()
+    for place in chosen:
+        index = said[place]
+        every[index] = every[index]._replace(text=f"`{real}`")
+    return "".join(token.text for token in every)
+
+
+def _leads(words: list[Token], place: int, tables: Container[str]) -> bool:
+    if place and words[place - 1].text == ".":
+        return False
+    after = [token.text for token in words[place + 1 : place + 4]]
+    if not after or after[0] != ".":
+        return False
+    if len(after) == 3 and after[2] == ".":
+        return True
+    is_name = len(after) > 1 and words[place + 2].kind in ("word", "quoted")
+    return is_name and name_value(words[place + 2]).lower() in tables
+
+
+def _follows(words: list[Token], place: int) -> bool:
+    """Behind a word that a database's name comes after."""
+    if not place or words[0].upper not in ("USE", "SHOW", "DROP", "CREATE", "ALTER"):
+        return False
+    before = [token.upper for token in words[:place]]
+    while before and before[-1] in ("IF", "NOT", "EXISTS"):
+        before.pop()
+    return bool(before) and before[-1] in ("USE", "FROM", "IN", "DATABASE", "SCHEMA")
