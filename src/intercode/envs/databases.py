@@ -48,7 +48,8 @@ class EngineRuntime:
     def perturbed(self, database: Database, seed: int, queries: tuple[str, ...]) -> Content:
         """The database with other rows, such that the ``queries`` find some; the same for the same
         arguments."""
-        from intercode.engines.perturb import literals, perturbed
+        from intercode.engines.literals import literals
+        from intercode.engines.perturb import perturbed
 
         def make() -> Content:
             named = {value for sql in queries for value in literals(sql, database.dialect)}
