@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from intercode.runs.replay import ReplayedEpisode, ReplayReport
 
 _DATASETS = {"bash": "nl2bash", "sql": "spider"}
+_PAPERS = {"bash": "BashShared-v1"}
+"""Where the paper's environment of a kind is not the one that is named for its version."""
 _EPILOG = """\
 examples:
   intercode replay ic_bash_multiturn_gpt-4_10_turns_fs_1.json
@@ -27,8 +29,11 @@ examples:
 
 Recordings of the original are replayed in the paper's environments, where
 every action was scored; the cause of each disagreement is named. The paper's
-SQL rewards were of three variants: the one that agrees best is found. The
-exit code is 1 if an episode failed for a reason that is not the recording's.
+Bash runs had the same two containers for all tasks, cleaned by git alone: so
+they are replayed in order, in BashShared-v1. --env Bash-v1 gives each episode
+a clean start, and uses --jobs. The paper's SQL rewards were of three
+variants: the one that agrees best is found. The exit code is 1 if an episode
+failed for a reason that is not the recording's.
 """
 
 
@@ -64,22 +69,34 @@ def replay_file(args: argparse.Namespace) -> int:
 
     recording = read_recording(args.file)
     dataset = registry.load(args.dataset or _dataset_of(recording))
-    # A run of ours in what it was played in; upstream's in the paper's.
-    recorded = recording.meta.get("env") if recording.kind == "run" else None
-    env_id = env_name(args.env or str(recorded or "v1"), dataset)
+    env_id = env_name(args.env or _environment_of(recording), dataset)
+    jobs = 1 if _is_consecutive(env_id) else args.jobs
     with (
-        environment_factory(env_id, dataset, jobs=args.jobs, **where(args)) as make_env,
+        environment_factory(env_id, dataset, jobs=jobs, **where(args)) as make_env,
         _Progress(len(recording.episodes), quiet=args.json) as progress,
     ):
         readings = _readings(env_id, args)
         report = replay(
-            recording, dataset, make_env, jobs=args.jobs, progress=progress.update, **readings
+            recording, dataset, make_env, jobs=jobs, progress=progress.update, **readings
         )
     if args.json:
         print(json.dumps({"file": str(args.file), "kind": recording.kind, **report.to_json()}))
     else:
         _print(recording, report, everything=args.all)
     return 1 if any(episode.error for episode in report.episodes) else 0
+
+
+def _environment_of(recording: Recording) -> str:
+    """A run of ours in what it was played in; upstream's in the paper's."""
+    if recording.kind == "run":
+        return str(recording.meta.get("env") or "v1")
+    return _PAPERS.get(recording.environment or "", "v1")
+
+
+def _is_consecutive(env_id: str) -> bool:
+    from intercode.envs.registration import VERSIONS, env_class
+
+    return env_id not in VERSIONS and bool(getattr(env_class(env_id), "consecutive", False))
 
 
 def _readings(env_id: str, args: argparse.Namespace) -> dict[str, Any]:

@@ -37,6 +37,10 @@ class InteractiveEnv(gymnasium.Env[str, str]):
     options: ClassVar[tuple[str, ...]] = ()
     """Parameters of the class that decide observations or rewards; the command line knows them."""
 
+    consecutive: ClassVar[bool] = False
+    """Whether an episode starts from what the one before it left. Then they are played in their
+    order, by one environment."""
+
     def __init__(
         self, dataset: str | Dataset = "bundled", *, render_mode: str | None = None
     ) -> None:

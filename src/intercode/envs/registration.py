@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 ENV_IDS = {
     "intercode/Bash-v1": "intercode.envs.bash_v1:BashV1",
-    "intercode/Bash-v1-shared": "intercode.envs.bash_v1_shared:BashV1Shared",
     "intercode/Bash-v2": "intercode.envs.bash_v2:BashV2",
+    "intercode/BashShared-v1": "intercode.envs.bash_v1_shared:BashV1Shared",
     "intercode/SQL-v1": "intercode.envs.sql_v1:SqlV1",
     "intercode/SQL-v2": "intercode.envs.sql_v2:SqlV2",
 }

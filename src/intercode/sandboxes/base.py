@@ -67,6 +67,9 @@ class Image:
     hostname: str = "sandbox"
     address: str = ""
     """Where ``/etc/hosts`` says that ``hostname`` is, if anywhere. Nothing answers there."""
+    blocks: bool = False
+    """Directories that are written to take up space, as they do on a disk, where a back end can
+    have it so: ``du`` tells. A start may take longer for it."""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ class Bubblewrap:
         env = DEFAULT_ENV | dict(image.env)
         sandbox = BubblewrapSandbox(
             image, limits, prepared.lowers, self._helpers(),
-            lambda seed: self._launch(prepared, limits, env, image.hostname, seed), self,
+            lambda seed: self._launch(prepared, limits, env, image, seed), self,
         )  # fmt: skip
         with self._lock:
             if self._closed:
@@ -119,7 +119,7 @@ class Bubblewrap:
             return self._store
 
     def _launch(
-        self, prepared: Prepared, limits: Limits, env: dict[str, str], hostname: str,
+        self, prepared: Prepared, limits: Limits, env: dict[str, str], image: Image,
         seed: Path | int | None,
     ) -> Instance:  # fmt: skip
         client = self._helpers()
@@ -137,7 +137,8 @@ class Bubblewrap:
                 "procs": [str(path) for path in group.procs_files()] if group else [],
                 "rlimits": self._rlimits(limits),
                 "cores": self._cores(limits),
-                "hostname": hostname,
+                "blocks": image.blocks,
+                "hostname": image.hostname,
                 "network": limits.network,
                 "argv": [*_GUEST, boot_script(), "bash", str(size)],
                 "env": env,

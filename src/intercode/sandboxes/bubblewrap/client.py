@@ -79,7 +79,7 @@ class Helpers:
         self, request: dict[str, Any], streams: Sequence[int], seed: int | Path | None
     ) -> Started:
         """``streams``: the guest's stdin, stdout, stderr. ``seed``: the files it starts with."""
-        room = None if seed is None else self._room(request["disk_mib"], seed)
+        room = None if seed is None else self._room(request, seed)
         reply = self._ask({"op": "start", "room": room, **request}, streams)
         try:
             answer, (upper, root) = self._answer(reply)
@@ -88,9 +88,10 @@ class Helpers:
             raise
         return Started(answer["pid"], upper, root, reply)
 
-    def _room(self, disk_mib: int, seed: int | Path) -> str:
+    def _room(self, request: dict[str, Any], seed: int | Path) -> str:
         """A folder for a sandbox to come, with its files."""
-        with self._ask({"op": "room", "disk_mib": disk_mib}, ()) as reply:
+        wanted = {name: request[name] for name in ("disk_mib", "blocks")}
+        with self._ask({"op": "room", **wanted}, ()) as reply:
             answer, (upper,) = self._answer(reply)
         room: str = answer["room"]
         try:

@@ -134,7 +134,7 @@ class Launcher:
         if op == "stop":
             self._stop(request["pid"], reply)
         elif op == "room":
-            room = self._new_room(request["disk_mib"])
+            room = self._new_room(request)
             upper = os.open(f"{room}/upper", os.O_RDONLY | os.O_DIRECTORY)
             _tell(reply, {"room": room}, upper)
             os.close(upper)
@@ -144,7 +144,7 @@ class Launcher:
             self._start(request, reply, fds)
 
     def _start(self, request: Request, reply: _socket.socket, fds: list[int]) -> None:
-        room = request["room"] or self._new_room(request["disk_mib"])
+        room = request["room"] or self._new_room(request)
         try:
             self._furnish(room, request)
             wait, go = os.pipe2(os.O_CLOEXEC)
@@ -202,9 +202,10 @@ class Launcher:
             # Also when nobody waits for the answer any more: there must never be two launchers.
             os._exit(1)
 
-    def _new_room(self, disk_mib: int) -> str:
+    def _new_room(self, request: Request) -> str:
         """A folder with room for what a sandbox writes: in memory, not on the disk. So it is gone
         with the sandbox, limited to the byte, and fast."""
+        disk_mib = request["disk_mib"]
         if not self._free:
             self._folders += 1
             self._free.append(f"{self._mount_point}/{self._folders}")
@@ -214,6 +215,8 @@ class Launcher:
             "tmpfs", room, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV,
             f"size={disk_mib}m,nr_inodes={max(4096, disk_mib * 256)},mode=755",
         )  # fmt: skip
+        if request["blocks"] and self._privileged:
+            _cover_with_blocks(room, disk_mib)
         for name in ("upper", "work", "root"):
             os.mkdir(f"{room}/{name}", 0o755)
         os.chown(f"{room}/upper", self._id_base, self._id_base)
@@ -265,6 +268,12 @@ class Launcher:
                 os.rmdir(group)
             except OSError:
                 continue
+
+
+def _cover_with_blocks(room: str, disk_mib: int) -> None:
+    from intercode.sandboxes.bubblewrap import blocks  # seldom wanted
+
+    blocks.cover(room, disk_mib)
 
 
 def enter_own_namespace() -> None:
