@@ -1,0 +1,366 @@
+"""Copies of a database with other data, to tell a right query from one that is right by luck.
+
+What a schema promises still holds in a copy: types and lengths, unique keys, references. What the
+data lets one believe holds too: a column without NULL has none, one of flags has only flags.
+All else is varied: rows are dropped, doubled and made up, numbers are shifted, texts exchanged.
+Values that the queries look for (`literals`) and near misses of them are put where they are looked
+for, so that conditions are met by some rows and just missed by others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from intercode.engines.content import Content, ForeignKey, Row, Table
+from intercode.engines.literals import Literal
+from intercode.engines.vary import Kind, fits, kind_of, new, new_key, varied
+
+MOST_ROWS = 400
+"""Of a table; of larger ones a part is kept, so that a copy is made and read in milliseconds."""
+_KEPT = 0.75
+_CHANGED = 0.12
+_SOUGHT = 0.3
+"""How often a value is changed, and how often where one is looked for."""
+_PLANTED = 0.35
+"""How many of the new rows meet most conditions at once."""
+_TRIES = 12
+
+
+def perturbed(content: Content, seed: int, keep: Collection[Literal] = ()) -> Content:
+    """One copy: the same for the same arguments, anywhere. ``keep`` are the literals of the queries
+    that will be run on it."""
+    draw = Random(f"{seed} {content.digest} {sorted(map(repr, keep))}")
+    tables = {table.name.casefold(): table for table in content.tables}
+    unique = any("UNIQUE" in statement.upper() for statement in content.extra.values())
+    made: dict[str, _Made] = {}
+    builders: dict[str, _Builder] = {}
+    for table in _parents_first(content.tables):
+        builder = _Builder(
+            table, content.dialect, tables, made, sorted(keep, key=repr), unique, draw
+        )
+        name = table.name.casefold()
+        builders[name], made[name] = builder, builder.made()
+    for name, builder in builders.items():
+        made[name] = builder.mended(made)
+    order = [made[table.name.casefold()].table for table in content.tables]
+    return replace(content, tables=tuple(order))
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A table with new rows; ``hits`` are those with most values that are looked for."""
+
+    table: Table
+    hits: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """A foreign key as it is kept: the columns' places, the parent's keys, those of its ``hits``,
+    and whether it may be NULL."""
+
+    columns: tuple[int, ...]
+    parents: tuple[Row, ...]
+    known: frozenset[Row]
+    hits: tuple[Row, ...]
+    optional: bool
+
+
+def _parents_first(tables: Collection[Table]) -> list[Table]:
+    """A cycle is cut where it is met first."""
+    left = {table.name.casefold(): table for table in tables}
+    ordered: list[Table] = []
+    while left:
+        free = [
+            name
+            for name, table in left.items()
+            if not any(key.table.casefold() in left.keys() - {name} for key in table.foreign_keys)
+        ]
+        ordered += [left.pop(name) for name in free or [next(iter(left))]]
+    return ordered
+
+
+class _Builder:
+    """One table's rows."""
+
+    def __init__(
+        self,
+        table: Table,
+        dialect: str,
+        pristine: dict[str, Table],
+        made: dict[str, _Made],
+        keep: list[Literal],
+        unique: bool,
+        draw: Random,
+    ) -> None:
+        self.table, self.pristine, self.draw = table, pristine, draw
+        self.names = [column.name.casefold() for column in table.columns]
+        columns = list(zip(*table.rows, strict=True)) or [()] * len(self.names)
+        ddl = (table.ddl or "").upper()
+        checked = "CHECK" in ddl
+        self.kinds = [
+            replace(kind, fixed=kind.fixed or (checked and bool(kind.values)))
+            for kind in (
+                kind_of(column.type, values, dialect)
+                for column, values in zip(table.columns, columns, strict=True)
+            )
+        ]
+        self.nullable = [
+            column.nullable and None in values and column.name not in table.primary_key
+            for column, values in zip(table.columns, columns, strict=True)
+        ]
+        self.keys = self._keys(unique or "UNIQUE" in ddl)
+        self.references = list(self._references(table.foreign_keys, made))
+        self.later = [key for key in table.foreign_keys if key.table.casefold() not in made]
+        self.sought = [self._sought(index, keep) for index in range(len(self.names))]
+        counts = [literal.value for literal in keep if literal.column is None]
+        self.counted = max((n for n in counts if isinstance(n, int) and n < 100), default=0)
+        self.seen: list[set[Row]] = [set() for _ in self.keys]
+        self.number = 0
+
+    def made(self) -> _Made:
+        return self._with(self._rows())
+
+    def mended(self, made: dict[str, _Made]) -> _Made:
+        """With the references to tables that were not made before this one: to itself, or round a
+        cycle."""
+        rows = [list(row) for row in made[self.table.name.casefold()].table.rows]
+        for reference in self._references(self.later, made):
+            for row in rows:
+                self._refer(row, reference)
+        self.seen = [set() for _ in self.keys]
+        mended: list[Row] = []
+        for row in rows:
+            if self._is_free(row):
+                self._put(mended, row)
+        return self._with(mended)
+
+    def _with(self, rows: list[Row]) -> _Made:
+        met = [self._met(row) for row in rows]
+        most = max(met, default=0)
+        hits = tuple(row for row, times in zip(rows, met, strict=True) if 0 < times == most)
+        return _Made(replace(self.table, rows=tuple(rows)), hits)
+
+    def _rows(self) -> list[Row]:
+        draw, source = self.draw, list(self.table.rows)
+        rows = [row for row in source if draw.random() < _KEPT]
+        if len(rows) > MOST_ROWS * 3 // 4:
+            hits = [row for row in rows if self._met(row)]
+            rows = _some(hits, MOST_ROWS // 4, draw) + _some(rows, MOST_ROWS // 2, draw)
+        made: list[Row] = []
+        for row in rows:
+            self._add(made, self._changed(row))
+        wanted = self._size()
+        for _ in range(3 * wanted):
+            if len(made) >= wanted:
+                break
+            doubled = bool(made) and draw.random() < 0.4
+            values = self._changed(draw.choice(made) if doubled else self._made_up())
+            if draw.random() < _PLANTED:
+                values = self._planted(values)
+            self._add(made, values, new_keys=True)
+        draw.shuffle(made)
+        return made
+
+    def _size(self) -> int:
+        """Somewhat more than there are; of empty tables, and of those that groups are counted in,
+        as many as it takes."""
+        size = len(self.table.rows)
+        if not size:
+            return max(self.draw.randrange(28, 40), min(4 * self.counted, MOST_ROWS))
+        return max(min(int(size * 1.2), MOST_ROWS), min(size, 20) + self.draw.randrange(6, 20))
+
+    # One row after another. Each is a list of values until it is added.
+
+    def _changed(self, row: Row | list[Any]) -> list[Any]:
+        changed = list(row)
+        for index, kind in enumerate(self.kinds):
+            if self.draw.random() < (_SOUGHT if self.sought[index] else _CHANGED):
+                changed[index] = self._other(index, kind, changed[index])
+        return changed
+
+    def _other(self, index: int, kind: Kind, value: Any) -> Any:
+        draw = self.draw
+        if self.sought[index] and draw.random() < 0.5:
+            value = draw.choice(self.sought[index])
+            return varied(value, kind, draw) if draw.random() < 0.4 else value
+        if self.nullable[index] and draw.random() < 0.2:
+            return None
+        if kind.values and draw.random() < 0.6:
+            return draw.choice(kind.values)
+        return value if value is None else varied(value, kind, draw)
+
+    def _made_up(self) -> list[Any]:
+        return [self._any(*pair) for pair in zip(self.kinds, self.nullable, strict=True)]
+
+    def _any(self, kind: Kind, nullable: bool) -> Any:
+        if kind.values and not (nullable and self.draw.random() < 0.1):
+            return self.draw.choice(kind.values)
+        return None if self.table.rows else new(kind, self.draw)
+
+    def _planted(self, row: list[Any]) -> list[Any]:
+        """With most of what is looked for, and every other time one near miss among it."""
+        draw = self.draw
+        places = [index for index, sought in enumerate(self.sought) if sought]
+        for index in places:
+            if draw.random() < 0.8:
+                row[index] = draw.choice(self.sought[index])
+        if places and draw.random() < 0.5:
+            missed = draw.choice(places)
+            row[missed] = varied(draw.choice(self.sought[missed]), self.kinds[missed], draw)
+        return row
+
+    def _add(self, made: list[Row], row: list[Any], *, new_keys: bool = False) -> None:
+        """With its references mended, if its keys can be made unlike all others."""
+        for attempt in range(_TRIES):
+            for reference in self.references:
+                self._refer(row, reference, again=attempt > 0)
+            if self._is_free(row):
+                self._put(made, row)
+                return
+            if not new_keys and attempt > 2:
+                return
+            for key, seen in zip(self.keys, self.seen, strict=True):
+                if self._value(row, key) in seen:
+                    self._renew(row, key)
+
+    def _is_free(self, row: list[Any]) -> bool:
+        pairs = zip(self.keys, self.seen, strict=True)
+        return not any(self._value(row, key) in seen for key, seen in pairs)
+
+    def _put(self, made: list[Row], row: list[Any]) -> None:
+        for key, seen in zip(self.keys, self.seen, strict=True):
+            value = self._value(row, key)
+            if value is not None:
+                seen.add(value)
+        made.append(tuple(row))
+
+    def _refer(self, row: list[Any], reference: _Reference, *, again: bool = False) -> None:
+        now = tuple(row[index] for index in reference.columns)
+        if None in now and reference.optional:
+            return
+        if now in reference.known and not again and self.draw.random() < 0.85:
+            return
+        if reference.hits and self.draw.random() < 0.3:
+            chosen = self.draw.choice(reference.hits)
+        elif reference.parents:
+            # Some are referred to much more often than others.
+            chosen = reference.parents[int(len(reference.parents) * self.draw.random() ** 2)]
+        else:
+            return
+        for index, value in zip(reference.columns, chosen, strict=True):
+            row[index] = value
+
+    def _renew(self, row: list[Any], key: tuple[int, ...]) -> None:
+        """Other values for a key, but for what refers elsewhere."""
+        bound = {index for reference in self.references for index in reference.columns}
+        for index in key:
+            if index in bound:
+                continue
+            self.number += 1
+            unused = self.sought[index] if self.draw.random() < 0.3 else []
+            kind = self.kinds[index]
+            row[index] = (
+                self.draw.choice(unused)
+                if unused
+                else new_key(kind, self.number, self.draw)
+                if not kind.fixed
+                else self.draw.choice(kind.values)
+            )
+
+    def _value(self, row: list[Any], key: tuple[int, ...]) -> Row | None:
+        """As the least discerning engine would compare it."""
+        values = tuple(row[index] for index in key)
+        if None in values and key != self.keys[0]:
+            return None
+        return tuple(v.strip().casefold() if isinstance(v, str) else v for v in values)
+
+    # What holds.
+
+    def _keys(self, unique: bool) -> list[tuple[int, ...]]:
+        """Sets of columns without duplicates: the primary key, what others refer to, and, where
+        something is said to be unique, every column that is."""
+        keys = [self._indexes(self.table.primary_key)]
+        for table in self.pristine.values():
+            keys += [
+                self._indexes(key.references)
+                for key in table.foreign_keys
+                if key.table.casefold() == self.table.name.casefold()
+            ]
+        if unique:
+            keys += [(index,) for index in range(len(self.names))]
+        distinct = dict.fromkeys(key for key in keys if key)
+        primary = keys[0]
+        return [key for key in distinct if key == primary or self._is_unique(key)]
+
+    def _is_unique(self, key: tuple[int, ...]) -> bool:
+        values = [tuple(row[index] for index in key) for row in self.table.rows]
+        return bool(values) and len(set(values)) == len(values)
+
+    def _indexes(self, columns: Collection[str]) -> tuple[int, ...]:
+        names = [column.casefold() for column in columns]
+        known = all(name in self.names for name in names)
+        return tuple(self.names.index(name) for name in names) if known else ()
+
+    def _references(
+        self, keys: Collection[ForeignKey], made: dict[str, _Made]
+    ) -> Iterator[_Reference]:
+        """Those to tables that are made, if they hold in the data."""
+        for key in keys:
+            parent = made.get(key.table.casefold())
+            columns = self._indexes(key.columns)
+            if parent is None or not columns or not self._holds(key, columns):
+                continue
+            there = _columns_of(parent.table, key.references or parent.table.primary_key)
+            if len(there) != len(columns):
+                continue
+            values = _distinct(parent.table.rows, there)
+            self.draw.shuffle(values)
+            optional = all(self.nullable[index] for index in columns)
+            hits = tuple(_distinct(parent.hits, there))
+            yield _Reference(columns, tuple(values), frozenset(values), hits, optional)
+
+    def _holds(self, key: ForeignKey, columns: tuple[int, ...]) -> bool:
+        """Whether at least half of the rows keep it: some schemas declare what never held."""
+        parent = self.pristine[key.table.casefold()]
+        there = _columns_of(parent, key.references or parent.primary_key)
+        known = set(_distinct(parent.rows, there))
+        values = [tuple(row[index] for index in columns) for row in self.table.rows]
+        values = [value for value in values if None not in value]
+        return not values or 2 * sum(value in known for value in values) >= len(values)
+
+    def _sought(self, index: int, keep: list[Literal]) -> list[Any]:
+        """What queries look for in a column: by its name, or by a value it has."""
+        kind, own = self.kinds[index], set(map(repr, self.kinds[index].values))
+        found = []
+        for literal in keep:
+            named = literal.column == self.names[index]
+            if named or (literal.column is None or isinstance(literal.value, str)):
+                value = fits(literal.value, kind)
+                if value is not None and (named or repr(value) in own):
+                    found.append(value)
+        return found
+
+    def _met(self, row: Row) -> int:
+        """In how many columns it has what is looked for."""
+        return sum(value in sought for value, sought in zip(row, self.sought, strict=True))
+
+
+def _columns_of(table: Table, columns: Collection[str]) -> tuple[int, ...]:
+    names = [column.name.casefold() for column in table.columns]
+    wanted = [column.casefold() for column in columns]
+    known = all(name in names for name in wanted)
+    return tuple(names.index(name) for name in wanted) if known else ()
+
+
+def _distinct(rows: Collection[Row], columns: tuple[int, ...]) -> list[Row]:
+    """Without those with a NULL."""
+    values = dict.fromkeys(tuple(row[index] for index in columns) for row in rows)
+    return [value for value in values if None not in value]
+
+
+def _some(rows: list[Row], most: int, draw: Random) -> list[Row]:
+    return rows if len(rows) <= most else draw.sample(rows, most)
