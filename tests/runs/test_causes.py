@@ -36,9 +36,38 @@ def cause(
         ("error wording", {"theirs": "ls: no /a\nx", "ours": "ls: there is no /a\nx"}),
         ("other base image", {"theirs": "/usr/bin/a", "ours": "/usr/bin/b"}),
         ("gold came out otherwise", {"theirs": "x", "ours": "x"}),
+        ("host", {"gold": "find -name '*php' | xargs cat"}),
+        ("host", {"action": "find . -type f"}),
+        ("host", {"action": "grep -rl hello . | xargs -n 1 dirname"}),
+        ("host", {"gold": "grep -r Hello *"}),
+        (
+            "host",
+            {"action": "find . -name x", "theirs": "cat: './sys/x': No such file or directory"},
+        ),
+        ("listing order", {"action": "find /a", "theirs": "a\nb", "ours": "b\na"}),
+        ("listing order", {"action": "grep -r x /a", "theirs": "a\nb", "ours": "b\na"}),
         ("unexplained", {"theirs": "x", "ours": "y"}),
     ],
 )
 def test_a_cause_is_named(expected: str, told_by: dict[str, str]) -> None:
     assert cause(**told_by) == expected
     assert expected in CAUSES
+
+
+@pytest.mark.parametrize(
+    ("published", "replayed", "equal_content", "expected"),
+    [
+        (0.67, 1.0, 0.33, "archive time stamps"),
+        (1.0, 0.67, 0.0, "archive time stamps"),
+        (0.84, 1.0, 0.33, "archive time stamps"),
+        (0.67, 0.84, 0.0, "gold came out otherwise"),
+        (1.0, 0.67, 0.33, "gold came out otherwise"),
+    ],
+)
+def test_an_archives_bytes_explain_what_the_comparison_of_contents_can(
+    published: float, replayed: float, equal_content: float, expected: str
+) -> None:
+    task = Task("t", "bash", "do it", "tar czf /b.tgz /a")
+    turn = RecordedTurn(task.gold, "x", published)
+    parts = {"file_changes": equal_content}
+    assert cause_of(Comparison(task, (task.gold,), turn, "x", replayed, parts)) == expected

@@ -7,27 +7,33 @@ task and no file by name. ``unexplained`` is what nobody wants to see.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import takewhile
 
 from intercode.agents.recording import RecordedTurn
+from intercode.rewards.bash_v1 import WEIGHT
+from intercode.tasks.commands import read_script
 from intercode.tasks.labels import static_flags
 from intercode.tasks.model import Task
 
 CAUSES = {
     "clock": "the task or an action asks for the time, or for files by their age",
-    "host": "the task or an action shows the machine: its name, processes, environment, disk",
+    "host": "the task or an action shows the machine: its name, processes, environment, disk, or "
+    "searches all of it",
     "network": "the task or an action needs a network",
     "random": "the task or an action is random",
     "unstable": "the gold's own output differs from run to run",
     "files missing when recorded": "the recording ran without files that the task has",
-    "places never reset": "earlier episodes of the original left things where it does not clean",
+    "places never reset": "earlier runs of the original left things where it does not clean",
     "time limit": "it timed out on one side only",
     "archive time stamps": "a compressed file's bytes hold the time at which it was made",
     "disk usage": "sizes on disk depend on the file system underneath",
     "error wording": "another version of a program words its error otherwise",
     "listing order": "the same lines in the order in which the file system lists them",
     "other base image": "the output shows programs or files of the base image, not of the task",
-    "gold came out otherwise": "the same observation, so the gold's outcome was another then",
+    "gold came out otherwise": "the same observation, so the gold's outcome was another then; some "
+    "published runs lack the beginning of its output",
     "unexplained": "no rule knows why",
 }
 _VOLATILE = ("clock", "host", "network", "random", "unstable")
@@ -39,35 +45,40 @@ _DISK = re.compile(r"\b(?:du|df|stat|blocks?)\b|\bls\b[^|;]*\s-\w*[ls]|-printf|-
 _BASE = re.compile(
     r"(?:^|[\s./])(?:usr|etc|bin|sbin|lib|proc|sys|dev|var|boot|opt)(?:[/\s]|$)", re.M
 )
+_RECURSIVE = re.compile(r"-[A-Za-z]*[rR]|--(?:dereference-)?recursive")
 _TIMED_OUT = "Command timed out"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All there is to judge by: ``actions`` are those of the episode up to this turn."""
+    """All there is to judge by: ``actions`` are those of the episode up to this turn,
+    ``components`` the parts of our reward, if known."""
 
     task: Task
     actions: tuple[str, ...]
     recorded: RecordedTurn
     observation: str
     reward: float
+    components: Mapping[str, float] = field(default_factory=dict)
 
 
 def cause_of(compared: Comparison) -> str:
     """One of ``CAUSES``."""
     task, theirs, ours = compared.task, compared.recorded.observation, compared.observation
-    if _lacks_files(theirs, ours):
-        return "files missing when recorded"
     flags = {*task.flags, *static_flags(task.gold, task.instruction)}
     for action in compared.actions:
         flags |= set(static_flags(action, ""))
+    if _searches_all(task.gold) or _searches_all(compared.actions[-1]):
+        flags.add("host")
+    elif _lacks_files(theirs, ours):
+        return "files missing when recorded"
     for flag in _VOLATILE:
         if flag in flags:
             return flag
     if (theirs == _TIMED_OUT) != (ours == _TIMED_OUT) or "timeout" in flags:
         return "time limit"
     texts = (task.gold, *compared.actions)
-    if any(_ARCHIVE.search(text) for text in texts):
+    if any(_ARCHIVE.search(text) for text in texts) and _may_be_content(compared):
         return "archive time stamps"
     if any(_UNRESET.search(text) for text in texts):
         return "places never reset"
@@ -76,6 +87,30 @@ def cause_of(compared: Comparison) -> str:
     # What the agent saw is the same, so what it is compared with is not: listing order, sizes on
     # disk, another version of a program, or of the gold itself.
     return "disk usage" if _DISK.search(task.gold) else "gold came out otherwise"
+
+
+def _searches_all(action: str) -> bool:
+    """Whether it goes through all files from where it stands: at the root, unless it went
+    elsewhere, those of the base image, of ``/proc`` and of ``/sys`` are among them."""
+    for command in read_script(action).commands:
+        words = list(command.args)
+        if command.name == "find":
+            starts = list(takewhile(lambda word: word[0] not in "-(!", filter(None, words)))
+        elif command.name == "grep" and any(_RECURSIVE.match(word) for word in words):
+            starts = [word for word in words if not word.startswith("-")][1:]
+        else:
+            continue
+        if {start.rstrip("/") for start in starts} <= {".", "*"}:
+            return True
+    return False
+
+
+def _may_be_content(compared: Comparison) -> bool:
+    """Whether equal checksums, where ours differ, or the reverse would make up the difference."""
+    if not compared.components or compared.recorded.reward is None:
+        return True
+    ours = compared.components["file_changes"]
+    return -0.005 < ours + compared.recorded.reward - compared.reward < WEIGHT + 0.005
 
 
 def _lacks_files(theirs: str, ours: str) -> bool:

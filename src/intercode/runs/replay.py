@@ -242,7 +242,10 @@ def _compared(played: _Played, reading: Callable[[Score], float]) -> ReplayedEpi
         history.append(turn.recorded.action)
         if not turn.agrees(reading):
             reward = turn.reward(reading)
-            compared = Comparison(task, tuple(history), turn.recorded, turn.observation, reward)
+            parts = turn.score.components if turn.score else {}
+            compared = Comparison(
+                task, tuple(history), turn.recorded, turn.observation, reward, parts
+            )
             found.append(_disagreement(task, number, turn.recorded, reward, compared))
     error = None
     recorded = played.episode.turns
