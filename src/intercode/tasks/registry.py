@@ -61,8 +61,8 @@ def load(name: str, *, path: Path | None = None) -> Dataset:
     :raises DatasetError: the files are missing or damaged.
     """
     head, colon, part = name.partition(":")
-    if head == "bundled" and not part:
-        return _bundled()
+    if head == "bundled":
+        return _bundled(part if colon else None)
     if head in SOURCES:
         return _load_source(SOURCES[head], part if colon else None, path)
     for plugin in _plugins():
@@ -99,9 +99,9 @@ def data_folders() -> list[Path]:
     return [*([Path(named)] if named else []), user_data_folder()]
 
 
-def _bundled() -> Dataset:
+def _bundled(part: str | None) -> Dataset:
     module = importlib.import_module("intercode.tasks.sources.bundled")
-    dataset: Dataset = module.load()
+    dataset: Dataset = module.load(part)
     return dataset
 
 
@@ -116,7 +116,7 @@ def _load_source(source: Source, part: str | None, path: Path | None) -> Dataset
     chosen = (part,) if part else source.usual or source.parts
     folder, place = _find(source, path, chosen)
     for file in _files(source, place, chosen):
-        if not (folder / file).is_file():
+        if not (folder / file).exists():
             raise DatasetError(
                 f"dataset {source.name!r}: {folder / file} is missing", remedy=source.remedy
             )
@@ -127,7 +127,7 @@ def _find(source: Source, path: Path | None, parts: tuple[str, ...]) -> tuple[Pa
     """The folder that holds the dataset; the first that has any of the parts' files."""
     looked = _candidates(source, path)
     for folder, place in looked:
-        if any((folder / file).is_file() for file in _files(source, place, parts)):
+        if any((folder / file).exists() for file in _files(source, place, parts)):
             return folder, place
     folder, place = looked[0]
     homes = [path] if path else data_folders()

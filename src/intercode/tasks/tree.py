@@ -93,23 +93,31 @@ def cache_dir() -> Path:
 
 
 def materialise(name: str, entries: Iterable[Entry]) -> FileSystem:
-    """The file system of ``entries``, its archive in the cache under its own digest.
-
-    The archive appears whole or not at all, so that processes may race for it.
+    """The file system of ``entries``, its archive in the cache.
 
     :raises DatasetError: the cache cannot be written.
     """
     body = build_tar(entries)
-    target = cache_dir() / "trees" / f"{hashlib.sha256(body).hexdigest()[:16]}.tar"
+    return FileSystem(name=name, tar=kept(f"file system {name!r}", "trees", "tar", body))
+
+
+def kept(what: str, folder: str, suffix: str, body: bytes) -> Path:
+    """A file in a ``folder`` of the cache that holds ``body``, under its digest.
+
+    It appears whole or not at all, so that processes may race for it.
+
+    :raises DatasetError: the cache cannot be written; ``what`` is what the message calls it.
+    """
+    target = cache_dir() / folder / f"{hashlib.sha256(body).hexdigest()[:16]}.{suffix}"
     if not target.exists():
         try:
             _write_whole(target, body)
         except OSError as error:
             raise DatasetError(
-                f"file system {name!r} cannot be kept in {target.parent}: {error}",
+                f"{what} cannot be kept in {target.parent}: {error}",
                 remedy="name a folder that you may write to in INTERCODE_CACHE",
             ) from error
-    return FileSystem(name=name, tar=target)
+    return target
 
 
 def _with_parents(entries: Iterable[Entry]) -> dict[str, Entry]:

@@ -1,5 +1,6 @@
-"""InterCode's own Bash suite: three invented file systems, and tasks over each.
+"""InterCode's own suites: three invented file systems, four invented databases, tasks over each.
 
-One module per file system says what lies in it (``entries()``); the TOML file of the same name
-beside it holds its tasks, because shell code is best read without a second layer of quoting.
+One module per file system says what lies in it (``entries()``), one per database what it holds
+(``sql()``); the TOML file of the same name beside it holds its tasks, because shell code and SQL
+are best read without a second layer of quoting.
 """
