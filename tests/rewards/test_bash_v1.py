@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from intercode.rewards import bash_v1
 from intercode.rewards.bash_v1 import Outcome, StatusError
+from intercode.rewards.score import Score
 
 DATA = os.environ.get("INTERCODE_DATA")
 
@@ -247,3 +248,43 @@ def as_set(entries: list[Any]) -> set[tuple[str, str]]:
 
 def counts(same: dict[str, Any] | None) -> Any:
     return same and (as_set(same["files"]), same["correct"], same["total"])
+
+
+# Variants
+
+
+@pytest.mark.parametrize(
+    ("agent", "gold", "cut"),
+    [
+        ("hello\n", "the world says hello\n", 1.0),  # only its end is compared
+        ("one two", "two one", 1.0),
+        ("hello there\n", "hello\n", None),  # a shorter one is whole
+        ("", "hello\n", None),  # and so is any where there is nothing to measure by
+        (None, "hello\n", None),
+        ("7\n", "117\n", 1.0),
+    ],
+)
+def test_some_published_rewards_compare_the_end_of_the_golds_output(
+    agent: str | None, gold: str, cut: float | None
+) -> None:
+    score = bash_v1.score(outcome("", agent), outcome("", gold))
+    assert bash_v1.in_variant(score, "whole") == score.reward
+    wanted = score.reward if cut is None else bash_v1.total(0.33, 0.33, 0.33 * cut)
+    assert bash_v1.in_variant(score, "cut") == wanted
+
+
+def test_a_status_that_cannot_be_read_scores_the_same_in_every_variant() -> None:
+    assert bash_v1.in_variant(Score(0.0, details={"error": "odd"}), "cut") == 0.0
+
+
+@pytest.mark.data
+def test_what_was_recorded_of_golds_is_the_end_of_what_they_print() -> None:
+    """The evidence: several runs' outputs of one gold, of which some are the end of another."""
+    path = Path(DATA or "", "nl2bash/gold_outputs_published.jsonl")
+    if not path.is_file():
+        pytest.skip("needs upstream's data: INTERCODE_DATA is not set")
+    ends = 0
+    for line in path.read_text("utf-8").splitlines():
+        outputs = {one["output"] for one in json.loads(line)["eval_obs"] if one["output"]}
+        ends += any(a != b and b.endswith(a) for a in outputs for b in outputs)
+    assert ends >= 30

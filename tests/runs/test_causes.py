@@ -40,6 +40,10 @@ def cause(
         ("host", {"action": "find . -type f"}),
         ("host", {"action": "grep -rl hello . | xargs -n 1 dirname"}),
         ("host", {"gold": "grep -r Hello *"}),
+        ("host", {"action": "tar cf /b.tar ..", "ours": "tar: ../sys/kernel/a: File shrank by 9"}),
+        ("listing order", {"action": "find /a -exec basename {} +", "theirs": "b", "ours": "c"}),
+        ("unexplained", {"action": "find /a -exec basename {} \\;", "theirs": "b", "ours": "c"}),
+        ("listing order", {"theirs": "x: extra operand '/a/b'", "ours": "x: extra operand '/a/c'"}),
         (
             "host",
             {"action": "find . -name x", "theirs": "cat: './sys/x': No such file or directory"},

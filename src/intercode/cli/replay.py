@@ -31,9 +31,9 @@ Recordings of the original are replayed in the paper's environments, where
 every action was scored; the cause of each disagreement is named. The paper's
 Bash runs had the same two containers for all tasks, cleaned by git alone: so
 they are replayed in order, in BashShared-v1. --env Bash-v1 gives each episode
-a clean start, and uses --jobs. The paper's SQL rewards were of three
-variants: the one that agrees best is found. The exit code is 1 if an episode
-failed for a reason that is not the recording's.
+a clean start, and uses --jobs. The paper's rewards were of several variants:
+the one that agrees best is found. The exit code is 1 if an episode failed for
+a reason that is not the recording's.
 """
 
 
@@ -100,13 +100,17 @@ def _is_consecutive(env_id: str) -> bool:
 
 
 def _readings(env_id: str, args: argparse.Namespace) -> dict[str, Any]:
-    """The paper's SQL rewards were of three kinds, and no file says which: it is found out, unless
+    """The paper's rewards were of several kinds, and no file says which: it is found out, unless
     one is asked for."""
-    if env_id != "SQL-v1" or "variant" in dict(args.option):
-        return {}
-    from intercode.rewards.sql_v1 import VARIANTS, in_variant
+    from intercode.rewards import bash_v1, sql_v1
 
-    return {"readings": {name: partial(in_variant, variant=name) for name in VARIANTS}}
+    if "variant" in dict(args.option):
+        return {}
+    if env_id == "SQL-v1":
+        return {"readings": {v: partial(sql_v1.in_variant, variant=v) for v in sql_v1.VARIANTS}}
+    if env_id in ("Bash-v1", _PAPERS["bash"]):
+        return {"readings": {v: partial(bash_v1.in_variant, variant=v) for v in bash_v1.VARIANTS}}
+    return {}
 
 
 def _dataset_of(recording: Recording) -> str:

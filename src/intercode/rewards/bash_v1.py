@@ -17,6 +17,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from intercode.rewards.score import Score
 from intercode.rewards.tfidf import cosine
@@ -26,6 +27,12 @@ STATUS_COMMAND = "git status --short;"
 
 WEIGHT = 0.33
 BASE = 0.01
+
+Variant = Literal["whole", "cut"]
+VARIANTS: tuple[Variant, ...] = ("whole", "cut")
+"""What of the gold's output was compared. The released code takes the whole of it. Some published
+runs have only its end, as long as the agent's output (all of it where that is empty): there, the
+``eval_obs`` recorded for the same gold differ from run to run, and are nowhere longer."""
 
 _NEW = frozenset({"A", "??", "C"})
 
@@ -76,8 +83,21 @@ def score(agent: Outcome, gold: Outcome) -> Score:
             {"files": common, "correct": len(correct), "total": len(common)} if common else None
         ),
         "answer_similarity": alike,
+        "agent_obs": agent.observation,
+        "eval_obs": gold.observation,
     }
     return Score(total(**parts), parts, details)
+
+
+def in_variant(score: Score, variant: Variant) -> float:
+    """The reward that another variant gives for the same two outcomes."""
+    details = score.details
+    agent, gold = details.get("agent_obs"), details.get("eval_obs")
+    if variant == "whole" or not agent or gold is None or len(gold) <= len(agent):
+        return score.reward
+    parts = score.components
+    alike = answer_similarity(similarity(agent, gold[-len(agent) :]))
+    return total(parts["file_diff"], parts["file_changes"], alike)
 
 
 def total(file_diff: float, file_changes: float, answer_similarity: float) -> float:

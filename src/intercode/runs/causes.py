@@ -30,7 +30,7 @@ CAUSES = {
     "archive time stamps": "a compressed file's bytes hold the time at which it was made",
     "disk usage": "sizes on disk depend on the file system underneath",
     "error wording": "another version of a program words its error otherwise",
-    "listing order": "the same lines in the order in which the file system lists them",
+    "listing order": "files were taken in the order in which the file system lists them",
     "other base image": "the output shows programs or files of the base image, not of the task",
     "gold came out otherwise": "the same observation, so the gold's outcome was another then; some "
     "published runs lack the beginning of its output",
@@ -45,6 +45,10 @@ _DISK = re.compile(r"\b(?:du|df|stat|blocks?)\b|\bls\b[^|;]*\s-\w*[ls]|-printf|-
 _BASE = re.compile(
     r"(?:^|[\s./])(?:usr|etc|bin|sbin|lib|proc|sys|dev|var|boot|opt)(?:[/\s]|$)", re.M
 )
+_KERNEL = re.compile(r"(?:^|[\s/`'‘])(?:proc|sys)/\w", re.M)
+_NAMED = re.compile(r"(?<=['‘])/[^'’\n]+(?=['’])")
+_AT_ONCE = re.compile(r"\bfind\b.*(?:-exec(?:dir)?\b.*\+|\bxargs\b)")
+"""One program gets all files that were found, and its output may depend on which comes first."""
 _RECURSIVE = re.compile(r"-[A-Za-z]*[rR]|--(?:dereference-)?recursive")
 _TIMED_OUT = "Command timed out"
 
@@ -68,7 +72,11 @@ def cause_of(compared: Comparison) -> str:
     flags = {*task.flags, *static_flags(task.gold, task.instruction)}
     for action in compared.actions:
         flags |= set(static_flags(action, ""))
-    if _searches_all(task.gold) or _searches_all(compared.actions[-1]):
+    if (
+        _searches_all(task.gold)
+        or _searches_all(compared.actions[-1])
+        or (theirs != ours and (_KERNEL.search(theirs) or _KERNEL.search(ours)))
+    ):
         flags.add("host")
     elif _lacks_files(theirs, ours):
         return "files missing when recorded"
@@ -83,7 +91,7 @@ def cause_of(compared: Comparison) -> str:
     if any(_UNRESET.search(text) for text in texts):
         return "places never reset"
     if theirs != ours:
-        return _difference(theirs, ours, texts)
+        return _difference(theirs, ours, (task.gold, compared.actions[-1]))
     # What the agent saw is the same, so what it is compared with is not: listing order, sizes on
     # disk, another version of a program, or of the gold itself.
     return "disk usage" if _DISK.search(task.gold) else "gold came out otherwise"
@@ -123,12 +131,16 @@ def _lacks_files(theirs: str, ours: str) -> bool:
 def _difference(theirs: str, ours: str, texts: tuple[str, ...]) -> str:
     if sorted(theirs.split("\n")) == sorted(ours.split("\n")):
         return "listing order"
+    if _NAMED.sub("", theirs) == _NAMED.sub("", ours):
+        return "listing order"
     if any(_DISK.search(text) for text in texts):
         return "disk usage"
     if _errors(theirs) != _errors(ours) and _without_errors(theirs) == _without_errors(ours):
         return "error wording"
     if any(_BASE.search(text) for text in (theirs, ours)):
         return "other base image"
+    if _AT_ONCE.search(texts[-1]) and not re.search(r"\bsort\b", texts[-1]):
+        return "listing order"
     return "unexplained"
 
 
