@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from ctypes import c_char_p, c_int, c_long, c_size_t, c_ulong, c_ushort, c_void_p
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -20,11 +21,10 @@ MS_REMOUNT = 32
 MS_BIND = 4096
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
-MNT_DETACH = 2
 
+_MNT_DETACH = 2
 _PR_SET_PDEATHSIG = 1
 _PR_SET_SECCOMP = 22
-_PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -36,6 +36,19 @@ _SYS_OPENAT2 = 437
 _SYS_CLONE, _SYS_PIVOT_ROOT = (56, 155) if os.uname().machine == "x86_64" else (220, 41)
 
 _libc = ctypes.CDLL(None, use_errno=True)
+# Looked up here, once: a process cloned off the launcher would do so anew each time.
+_unshare, _mount, _umount, _prctl = _libc.unshare, _libc.mount, _libc.umount2, _libc.prctl
+_sethostname, _capset, _syscall = _libc.sethostname, _libc.capset, _libc.syscall
+_mount.argtypes = (c_char_p, c_char_p, c_char_p, c_ulong, c_char_p)
+_umount.argtypes = (c_char_p, c_int)
+_prctl.argtypes = (c_int, c_ulong, c_void_p, c_ulong, c_ulong)
+_sethostname.argtypes = (c_char_p, c_size_t)
+_capset.argtypes = (c_void_p, c_void_p)
+# Unlike those of a CDLL, this one keeps the interpreter's lock, which a child could not take again.
+_forking_syscall = ctypes.PyDLL(None, use_errno=True).syscall
+_forking_syscall.argtypes = (c_long,) * 6
+_Sets = ctypes.c_uint32 * 6
+_Header = ctypes.c_uint32 * 2
 
 
 def _checked(result: int, what: str) -> int:
@@ -46,83 +59,68 @@ def _checked(result: int, what: str) -> int:
 
 
 def unshare(flags: int) -> None:
-    _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
+    _checked(_unshare(flags), "unshare")
 
 
 def clone(namespaces: int) -> int:
     """``os.fork`` into new namespaces, in a process of one thread; what a fork's hooks would do in
     the child is left to the caller."""
-    # Not through a CDLL, which lets go of the interpreter's lock and takes it again in the child.
-    plain = ctypes.PyDLL(None, use_errno=True)
-    zero = ctypes.c_long(0)
-    flags = ctypes.c_long(namespaces | _SIGCHLD)
-    number = ctypes.c_long(_SYS_CLONE)
-    return _checked(plain.syscall(number, flags, zero, zero, zero, zero), "clone")
+    return _checked(_forking_syscall(_SYS_CLONE, namespaces | _SIGCHLD, 0, 0, 0, 0), "clone")
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    _checked(
-        _libc.mount(
-            os.fsencode(source), os.fsencode(target), kind.encode(),
-            ctypes.c_ulong(flags), os.fsencode(options) if options else None,
-        ),
-        f"mount {kind or 'bind'} at {target}",
+    result = _mount(
+        os.fsencode(source), os.fsencode(target), kind.encode(),
+        flags, os.fsencode(options) if options else None,
     )  # fmt: skip
+    _checked(result, f"mount {kind or 'bind'} at {target}")
 
 
 def detach(target: str) -> None:
     """Unmount it and all below it; what is still open there can be used on."""
-    _checked(_libc.umount2(os.fsencode(target), MNT_DETACH), f"unmount {target}")
+    _checked(_umount(os.fsencode(target), _MNT_DETACH), f"unmount {target}")
 
 
 def enter_root(folder: str) -> None:
     """Make a mount point the root of this mount namespace, and let go of the one before."""
     os.chdir(folder)
-    _checked(_libc.syscall(ctypes.c_long(_SYS_PIVOT_ROOT), b".", b"."), f"pivot_root {folder}")
+    _checked(_syscall(c_long(_SYS_PIVOT_ROOT), b".", b"."), "pivot_root")
     detach(".")
     os.chdir("/")
 
 
 def set_hostname(name: str) -> None:
     data = os.fsencode(name)
-    _checked(_libc.sethostname(data, ctypes.c_size_t(len(data))), "sethostname")
+    _checked(_sethostname(data, len(data)), "sethostname")
 
 
-def keep_capabilities(kept: int, last: int) -> None:
-    """Have no capability but those of the bits ``kept``, and never get another one again."""
-    for number in range(last + 1):
-        if not kept >> number & 1:
-            _prctl(_PR_CAPBSET_DROP, number)
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+def keep_capabilities(kept: int) -> None:
+    """Have no capability but those of the bits ``kept``, across executions too."""
     low, high = kept & 0xFFFFFFFF, kept >> 32
-    sets = (ctypes.c_uint32 * 6)(low, low, low, high, high, high)
-    _checked(_libc.capset(ctypes.byref(header), ctypes.byref(sets)), "capset")
+    header, sets = _Header(_CAPABILITY_VERSION_3, 0), _Sets(low, low, low, high, high, high)
+    _checked(_capset(ctypes.addressof(header), ctypes.addressof(sets)), "capset")
 
 
 def refuse_new_privileges() -> None:
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _checked(_prctl(_PR_SET_NO_NEW_PRIVS, 1, None, 0, 0), "no new privileges")
 
 
 def die_with_parent(signal_number: int) -> None:
-    _prctl(_PR_SET_PDEATHSIG, signal_number)
+    _checked(_prctl(_PR_SET_PDEATHSIG, signal_number, None, 0, 0), "signal of the parent's death")
 
 
-def filter_system_calls(program: bytes) -> None:
-    """``program``: an array of ``struct sock_filter``. It holds for whatever is executed too."""
+class Filter(ctypes.Structure):
+    """A system-call filter: an array of ``struct sock_filter``, as the kernel is told of it."""
 
-    class Program(ctypes.Structure):
-        _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
+    _fields_ = (("length", c_ushort), ("code", c_char_p))
 
-    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(Program(len(program) // 8, program)))
+    def __init__(self, program: bytes) -> None:
+        super().__init__(len(program) // 8, program)
 
-
-def _prctl(option: int, argument: int, pointer: object = None) -> None:
-    zero = ctypes.c_ulong(0)
-    second = zero if pointer is None else pointer
-    _checked(
-        _libc.prctl(ctypes.c_int(option), ctypes.c_ulong(argument), second, zero, zero),
-        f"prctl {option}",
-    )
+    def install(self) -> None:
+        """It holds for whatever is executed too."""
+        result = _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(self), 0, 0)
+        _checked(result, "system-call filter")
 
 
 def open_in_root(root: int, path: str, flags: int, mode: int = 0) -> int:
@@ -131,9 +129,8 @@ def open_in_root(root: int, path: str, flags: int, mode: int = 0) -> int:
         flags | os.O_CLOEXEC, mode, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS
     )
     return _checked(
-        _libc.syscall(
-            ctypes.c_long(_SYS_OPENAT2), ctypes.c_int(root), os.fsencode(path),
-            ctypes.byref(how), ctypes.c_size_t(24),
+        _syscall(
+            c_long(_SYS_OPENAT2), c_int(root), os.fsencode(path), ctypes.byref(how), c_size_t(24)
         ),
         f"open {path}",
-    )  # fmt: skip
+    )

@@ -141,7 +141,7 @@ class Bubblewrap:
                 "hostname": image.hostname,
                 "network": limits.network,
                 "argv": [*_GUEST, boot_script(), "bash", str(size)],
-                "env": env,
+                "env": {**env, "SHELL": "/bin/bash"},
             }
             streams = pipes.control[0], pipes.output[1], pipes.status[1]
             try:

@@ -33,10 +33,10 @@ parts are imported: their memory is paid for at each start.
 from __future__ import annotations
 
 import _socket
-import fcntl
 import gc
 import marshal
 import os
+import resource
 import select
 import signal
 from collections.abc import Mapping
@@ -46,8 +46,9 @@ from intercode.sandboxes import linux
 from intercode.sandboxes.bubblewrap import inside
 
 _MAX_MESSAGE = 1 << 18
-_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_HANDLED = (*_IGNORED, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ)
+_HANDLED = (
+    signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ,
+)  # fmt: skip
 _NAMESPACES = (
     linux.CLONE_NEWUSER | linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC
     | linux.CLONE_NEWUTS
@@ -58,6 +59,7 @@ Request = Mapping[str, Any]
 
 def main(socket_fd: int, mount_point: str, id_base: int, id_count: int) -> None:
     """``id_base``: the host's first id for sandboxes, of ``id_count``; for an ordinary user 0."""
+    os.set_inheritable(socket_fd, False)
     requests = _socket.socket(fileno=socket_fd)
     program = requests.recv(_MAX_MESSAGE)
     Launcher(requests, mount_point, (id_base, id_count), program).serve()
@@ -74,15 +76,16 @@ class Launcher:
         self._id_base, count = ids
         self._privileged = os.getuid() == 0
         self._id_map = f"0 {self._id_base} {count}".encode()
-        self._program = program
+        self._filter = linux.Filter(program)
         self._folders = 0
         self._free: list[str] = []
         self._children: dict[int, list[str]] = {}
         self._waiting: dict[int, _socket.socket] = {}
 
     def serve(self) -> None:
-        for name in _IGNORED:
-            signal.signal(name, signal.SIG_IGN)
+        for name in _HANDLED:
+            # Not ignored: what is ignored stays so in a sandbox, what is caught does not.
+            signal.signal(name, lambda *_: None)
         if not self._privileged:
             enter_own_namespace()
         linux.unshare(linux.CLONE_NEWNS)
@@ -90,10 +93,9 @@ class Launcher:
         linux.mount(
             "tmpfs", self._mount_point, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=755"
         )
-        self._last_capability = int(_read("/proc/sys/kernel/cap_last_cap"))
+        inside.furnish(self._mount_point, self._id_base)
         self._life, self._held = os.pipe2(os.O_CLOEXEC)
         wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         poll = select.poll()
         poll.register(self._requests, select.POLLIN)
@@ -155,7 +157,7 @@ class Launcher:
                     os.close(go)
                     self._become_sandbox(request, room, reply, fds, wait)
                 self._children[pid] = [os.path.dirname(path) for path in request["procs"]]
-                self._admit(pid, request["procs"])
+                self._admit(pid, request)
                 os.write(go, str(pid).encode())
             finally:
                 os.close(wait)
@@ -163,14 +165,22 @@ class Launcher:
         finally:
             self._leave(room)
 
-    def _admit(self, pid: int, procs: list[str]) -> None:
-        """Put a child into its control group, and let its ids mean something."""
+    def _admit(self, pid: int, request: Request) -> None:
+        """Put a child into its control group and limits, and let its ids mean something."""
         try:
             own_id = str(pid).encode()
-            for path in procs:
+            for path in request["procs"]:
                 _write(path, own_id)
             _write(f"/proc/{pid}/uid_map", self._id_map)
             _write(f"/proc/{pid}/gid_map", self._id_map)
+            for name, value in request["rlimits"]:
+                hard = resource.prlimit(pid, name)[1]
+                least = value if hard == resource.RLIM_INFINITY else min(value, hard)
+                resource.prlimit(pid, name, (least, least))
+            if request["cores"]:
+                own = sorted(os.sched_getaffinity(0))
+                first = pid % len(own)
+                os.sched_setaffinity(pid, (own + own)[first : first + request["cores"]])
         except OSError:
             os.kill(pid, signal.SIGKILL)
             raise
@@ -180,20 +190,20 @@ class Launcher:
     ) -> None:
         """In the child: never returns."""
         try:
-            signal.set_wakeup_fd(-1)
-            # Python ignores SIGPIPE, and what is ignored stays so in the sandbox.
-            for name in _HANDLED:
-                signal.signal(name, signal.SIG_DFL)
             # What the launcher alone holds ends with it only if nobody else holds it.
             os.close(self._held)
             pid = os.read(wait, 16)
             if not pid:
                 os._exit(1)
-            folders = inside.settle(request, room, privileged=self._privileged)
+            if self._privileged:
+                inside.become_root()
+            folders = inside.settle(request, room, self._mount_point)
             inside.stay_with(self._life)
             _tell(reply, {"pid": int(pid)}, *folders)
-            reply = _keep_only(fds[1:4], reply)
-            inside.give_up(request, int(pid), self._last_capability, self._program)
+            for number in range(3):
+                os.dup2(fds[1 + number], number)
+            inside.give_up(self._filter)
+            # Every other descriptor is closed by this.
             os.execve(request["argv"][0], request["argv"], request["env"])
         except BaseException as error:
             code = error.errno if isinstance(error, OSError) else None
@@ -298,24 +308,6 @@ def _tell(reply: _socket.socket, answer: dict[str, Any], *fds: int) -> None:
         reply.sendmsg([marshal.dumps(answer)], parts)
     except OSError:
         return
-
-
-def _keep_only(streams: list[int], reply: _socket.socket) -> _socket.socket:
-    """Make these 0, 1 and 2, and close all others but the reply, which ends with an execution."""
-    kept = fcntl.fcntl(reply.fileno(), fcntl.F_DUPFD_CLOEXEC, 4)
-    for number, fd in enumerate(streams):
-        os.dup2(fd, number)
-    os.dup2(kept, 3, inheritable=False)
-    os.closerange(4, 65536)
-    return _socket.socket(fileno=3)
-
-
-def _read(path: str) -> bytes:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        return os.read(fd, 4096)
-    finally:
-        os.close(fd)
 
 
 def _write(path: str, text: bytes) -> None:

@@ -2,6 +2,8 @@
 # 5: the shell's commands, 7: /dev/null, 8: control, 9: status, 6 and 1: output.
 exec 6>&1 7<>/dev/null 8<&0 9>&2 0<&7 2>&7
 unset x BASH_EXECUTION_STRING
+# Where the host gives this, it spares Bash a look for it among the users.
+declare +x SHELL
 # Job control gives each background job a process group of its own, which `kill -- -PID` reaches,
 # and lets `wait` return when a job stops.
 set -m
