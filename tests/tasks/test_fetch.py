@@ -331,10 +331,21 @@ def test_every_dataset_that_has_a_name_can_be_fetched() -> None:
         assert packages.ALIASES.get(source.name, source.name) in packages.PACKAGES
 
 
-def test_everything_published_is_pinned_to_a_commit() -> None:
+def test_everything_in_a_repository_is_pinned_to_a_commit() -> None:
     for files in packages.PACKAGES.values():
         assert len({file.path for file in files}) == len(files)
         for file in files:
-            _, _, commit, *_ = file.address.split("/")
-            assert len(commit) == 40
             assert file.sha256 is None or len(file.sha256) == 64
+            if "://" not in file.address:
+                _, _, commit, *_ = file.address.split("/")
+                assert len(commit) == 40
+
+
+def test_an_address_in_full_needs_no_public_home(
+    home: Home, tmp_path: Path, publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = Upstream("toy/body", f"{home.url}/repo/body")
+    monkeypatch.setitem(packages.PACKAGES, "toy", [file])
+
+    (path,) = fetch("toy", dest=tmp_path, base="http://127.0.0.1:9/nowhere")
+    assert path.read_bytes() == BODY

@@ -12,7 +12,7 @@ from intercode.tasks.model import Dataset
 @dataclass(frozen=True)
 class Place:
     """A folder below a data folder, and the task files in it: one for each part of the dataset
-    where it has parts; of several without parts, all are needed."""
+    where it has parts; of several without parts, all are needed. Some are folders themselves."""
 
     folder: str
     files: tuple[str, ...]
@@ -22,7 +22,8 @@ class Place:
 class Source:
     """``loader`` is ``MODULE:FUNCTION`` in `intercode.tasks.sources`: it takes the folder and,
     where the dataset has parts, those wanted. ``usual`` are the parts that the bare name means
-    (none: all of them); ``package`` is what fetches the dataset.
+    (none: all of them); ``package`` is what fetches the dataset, and ``unpacking`` the command that
+    is needed besides, in the data folder.
     """
 
     name: str
@@ -34,10 +35,14 @@ class Source:
     licence: str = "MIT"
     parts: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
+    unpacking: str = ""
 
     @property
     def remedy(self) -> str:
-        return f"intercode data fetch {self.package}, or set INTERCODE_DATA to a folder that has it"
+        fetching = f"intercode data fetch {self.package}"
+        if self.unpacking:
+            fetching += f" and, in the data folder, {self.unpacking}"
+        return f"{fetching}, or set INTERCODE_DATA to a folder that has it"
 
     def load(self, folder: Path, parts: tuple[str, ...]) -> Dataset:
         module, _, function = self.loader.partition(":")
@@ -180,4 +185,87 @@ _SQL = (
     ),
 )
 
-SOURCES = {source.name: source for source in (*_BASH, *_SQL)}
+
+def _places(name: str, *files: str) -> tuple[Place, ...]:
+    return (Place(f"python/{name}", files), Place(name, files))
+
+
+_PYTHON = (
+    Source(
+        "mbpp",
+        "MBPP: short functions with three assertions each; mbpp:intercode as InterCode poses it.",
+        tasks=974,
+        places=_places("mbpp", "mbpp.jsonl", "ic_mbpp.json"),
+        parts=("upstream", "intercode"),
+        usual=("upstream",),
+        package="mbpp",
+        loader="mbpp:load",
+        licence="CC BY 4.0",
+    ),
+    Source(
+        "mbpp-sanitized",
+        "MBPP, the part that was looked over by hand.",
+        tasks=427,
+        places=_places("mbpp", "sanitized-mbpp.json"),
+        package="mbpp",
+        loader="mbpp:load_sanitized",
+        licence="CC BY 4.0",
+    ),
+    Source(
+        "humaneval",
+        "HumanEval: functions to be written from signature and docstring.",
+        tasks=164,
+        places=(
+            *_places("humaneval", "HumanEval.jsonl.gz"),
+            *_places("humaneval", "HumanEval.jsonl"),
+        ),
+        package="humaneval",
+        loader="humaneval:load",
+    ),
+    Source(
+        "mbpp-plus",
+        "MBPP+: MBPP's functions on many more inputs.",
+        tasks=None,
+        places=(*_places("mbppplus", "MbppPlus.jsonl.gz"), *_places("mbppplus", "MbppPlus.jsonl")),
+        package="mbpp-plus",
+        loader="evalplus:load_mbpp",
+        licence="Apache-2.0",
+    ),
+    Source(
+        "humaneval-plus",
+        "HumanEval+: HumanEval's functions on many more inputs.",
+        tasks=164,
+        places=(
+            *_places("humanevalplus", "HumanEvalPlus.jsonl.gz"),
+            *_places("humanevalplus", "HumanEvalPlus.jsonl"),
+        ),
+        package="humaneval-plus",
+        loader="evalplus:load_humaneval",
+        licence="Apache-2.0",
+    ),
+    Source(
+        "apps",
+        "APPS: contest problems, answered by programs or functions; the name alone means its test.",
+        tasks=5000,
+        places=tuple(
+            Place(folder, ("train", "test", "ic_apps.json"))
+            for folder in ("python/APPS", "python/apps", "apps/APPS", "APPS", "apps")
+        ),
+        parts=("train", "test", "intercode"),
+        usual=("test",),
+        package="apps",
+        loader="apps:load",
+        unpacking="tar -xzf python/APPS.tar.gz -C python",
+    ),
+    Source(
+        "ds1000",
+        "DS-1000: questions about seven data science libraries, which have to be installed.",
+        tasks=1000,
+        places=(*_places("ds1000", "ds1000.jsonl.gz"), *_places("ds1000", "ds1000.jsonl")),
+        package="ds1000",
+        loader="ds1000:load",
+        licence="CC BY-SA 4.0",
+    ),
+)
+
+SOURCES = {source.name: source for source in (*_BASH, *_SQL, *_PYTHON)}

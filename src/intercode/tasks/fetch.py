@@ -137,7 +137,7 @@ def _download(file: Upstream, dest: Path, report: Progress, base: str) -> Path:
     target = dest / file.path
     if target.is_file() and (file.sha256 is None or _sha256(target) == file.sha256):
         return target
-    url = f"{base.rstrip('/')}/{file.address}"
+    url = file.address if "://" in file.address else f"{base.rstrip('/')}/{file.address}"
     part = _part_of(target)
     with _on_disk(target):
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -47,12 +47,20 @@ FLAGS: Mapping[str, str] = {
     "mysql_function_space": "MySQL refuses the gold: a space follows a function's name",
     "unquoted_gold": "strings or names in the gold lack their quotes",
     "no_gold": "there is neither a gold nor its result",
+    "no_tests": "there is nothing to test a solution by",
+    "needs_libraries": "gold and tests need libraries that a bare Python lacks",
     "needs_bigquery": "the database is in Google's BigQuery",
     "needs_snowflake": "the database is in Snowflake",
 }
 
 NOTES: Mapping[str, str] = {
     "duplicate_gold": "another task of the dataset has the same gold",
+    "duplicate_instruction": "another task of the dataset asks for the same in the same words",
+    "missing_import": "the published assertions use a module that nothing imports",
+    "no_plus_inputs": "there are no inputs beyond the original ones",
+    "v1_wrong_function": "the original scores a helper of the gold, or nothing, in place of the "
+    "function that the tests call",
+    "v1_failing_gold": "the original gives its own gold no reward",
     "result_only": "the gold is a result, not an action that gives it",
     "needs_gnu_find": "the gold fails under busybox, which the original image has",
     "v1_quoting": "the original's quoting changes the gold, though not its result",

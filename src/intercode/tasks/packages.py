@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Upstream:
-    """One file: ``path`` below our data folder, ``address`` below the public home.
+    """One file: ``path`` below our data folder, ``address`` below the public home, or in full.
 
     When copying from a folder, ``stand_in`` may take its place: the file system as a tar, the same
     tasks under another name. With ``editions`` other editions of the file are in use, so that a
@@ -40,6 +40,12 @@ _SPIDER = "taoyds/spider/b7b5b8c890cd30e35427348bb9eb8c6d1350ca7c/evaluation_exa
 _BIRD_REPACKED = "peterbaile/jar/5e48132751c28c53474cbdc1ae49db7fb2c608b2/data/bird"
 _BIRD_MINI = "bird-bench/mini_dev/f2f6603b763204df683dab0c70ea187182d14230/llm/data"
 _SPIDER2 = "xlang-ai/Spider2/e12c5f1e6550a5df88995520c3bf00bbe7bad2d2/spider2-lite"
+
+_MBPP = "google-research/google-research/30adf0ec5f35f9609c2f1d896005e184195d9146/mbpp"
+_HUMANEVAL = "openai/human-eval/6d43fb980f9fee3c892a914eda09951f772ad10d/data"
+_EVALPLUS = "https://github.com/evalplus"
+_DS1000 = "https://raw.githubusercontent.com/xlang-ai/DS-1000/main/data"
+_APPS = "https://people.eecs.berkeley.edu/~hendrycks"
 
 _INTERCODE_TASKS = {
     "nl2bash_fs_1.json": "60f88e1aacc7ebba535093f9890c5c33203f4e5f32958e0e94fbe90ec4f01c82",
@@ -185,11 +191,61 @@ PACKAGES: dict[str, list[Upstream]] = {
             editions=True,
         ),
     ],
+    "mbpp": [
+        Upstream(
+            "python/mbpp/mbpp.jsonl",
+            f"{_MBPP}/mbpp.jsonl",
+            "ccf64ceae9c5403bf50a044cb6d505bfd2a2963ee58338ba268fd65beab92a9f",
+        ),
+        Upstream(
+            "python/mbpp/sanitized-mbpp.json",
+            f"{_MBPP}/sanitized-mbpp.json",
+            "ca95deaa9a01ef0a6f439f88bcf0dd3db3563d22f22aad6cae04ebb9a8d8c8e9",
+        ),
+        Upstream(
+            "python/mbpp/ic_mbpp.json",
+            f"{_INTERCODE}/data/python/mbpp/ic_mbpp.json",
+            "4995ef1997ae7ee78c13b57bdba5c68c7989bbd31738837cc5f60c455ec0bcc7",
+        ),
+    ],
+    "humaneval": [
+        Upstream(
+            "python/humaneval/HumanEval.jsonl.gz",
+            f"{_HUMANEVAL}/HumanEval.jsonl.gz",
+            "b796127e635a67f93fb35c04f4cb03cf06f38c8072ee7cee8833d7bee06979ef",
+        ),
+    ],
+    "mbpp-plus": [
+        Upstream(
+            "python/mbppplus/MbppPlus.jsonl.gz",
+            f"{_EVALPLUS}/mbppplus_release/releases/download/v0.2.0/MbppPlus.jsonl.gz",
+            stand_in="python/mbppplus/MbppPlus.jsonl",
+        ),
+    ],
+    "humaneval-plus": [
+        Upstream(
+            "python/humanevalplus/HumanEvalPlus.jsonl.gz",
+            f"{_EVALPLUS}/humanevalplus_release/releases/download/v0.1.10/HumanEvalPlus.jsonl.gz",
+            stand_in="python/humanevalplus/HumanEvalPlus.jsonl",
+        ),
+    ],
+    "apps": [Upstream("python/APPS.tar.gz", f"{_APPS}/APPS.tar.gz")],
+    "ds1000": [
+        Upstream(
+            "python/ds1000/ds1000.jsonl.gz",
+            f"{_DS1000}/ds1000.jsonl.gz",
+            stand_in="python/ds1000/ds1000.jsonl",
+        ),
+    ],
 }
 
 _BIRD_DATABASES = Tree("bird/dev_databases", "*/*.sqlite")
 
 TREES: dict[str, list[Tree]] = {
+    "humaneval-plus": [
+        Tree("python/humanevalplus", "HumanEvalPlusInputs.jsonl"),
+        Tree("python/humaneval", "HumanEval.jsonl*"),
+    ],
     "spider-upstream": [
         Tree("spider/upstream", "train_*.json"),
         Tree("spider/upstream", "test*.json"),
@@ -208,4 +264,4 @@ TREES: dict[str, list[Tree]] = {
     ],
 }
 
-ALIASES = {"nl2bash-test": "nl2bash"}
+ALIASES = {"nl2bash-test": "nl2bash", "mbpp-sanitized": "mbpp"}

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import difflib
+import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,11 +106,11 @@ class Row:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Every row of a table, in order; at least one.
+    """Every row of a table, in order; at least one. The file may be compressed, as ``….gz``.
 
     :raises DatasetError: the file cannot be read as what its name says it is.
     """
-    reader = {".json": _json, ".jsonl": _jsonl, ".csv": _csv, ".tsv": _csv}.get(path.suffix.lower())
+    reader = {".json": _json, ".jsonl": _jsonl, ".csv": _csv, ".tsv": _csv}.get(_kind_of(path))
     if reader is None:
         raise DatasetError(
             f"{path}: unknown kind of table {path.suffix!r}",
@@ -123,9 +125,11 @@ def read_rows(path: Path) -> list[Row]:
 def read_text(path: Path) -> str:
     """The file's text; a byte order mark is dropped, line ends are left as they are."""
     try:
-        data = path.read_bytes()
+        data = gzip.decompress(path.read_bytes()) if _is_compressed(path) else path.read_bytes()
     except FileNotFoundError:
         raise DatasetError(f"there is no file {path}", remedy="check the path") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DatasetError(f"{path} is damaged: {error}", remedy="fetch it again") from None
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
     try:
@@ -144,6 +148,14 @@ def read_text(path: Path) -> str:
     if not text.strip():
         raise DatasetError(f"{path} is empty", remedy="add rows with 'query' and 'gold'")
     return text
+
+
+def _is_compressed(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
+def _kind_of(path: Path) -> str:
+    return Path(path.stem if _is_compressed(path) else path).suffix.lower()
 
 
 def _json(path: Path, text: str) -> Iterator[Row]:
@@ -193,7 +205,7 @@ def _kind(value: Any) -> str:
 
 
 def _csv(path: Path, text: str) -> Iterator[Row]:
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    delimiter = "\t" if _kind_of(path) == ".tsv" else ","
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     records = _records(path, reader)
     _, header = next(records)
