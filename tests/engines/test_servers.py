@@ -17,10 +17,11 @@ import pytest
 from intercode.engines.servers import process as process_module
 from intercode.engines.servers.mariadb import MariaDB
 from intercode.engines.servers.owned import OwnedServer, servers_root, sweep
+from intercode.engines.servers.postgres import PostgreSQL
 from intercode.engines.servers.watch import Watch
 from intercode.errors import EngineError, EngineUnavailable
 
-KINDS = {"mariadb": MariaDB}
+KINDS = {"mariadb": MariaDB, "postgres": PostgreSQL}
 
 
 @pytest.fixture(params=KINDS)

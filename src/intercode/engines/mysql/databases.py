@@ -14,7 +14,7 @@ from intercode.engines.base import TableState
 from intercode.engines.content import Content, Row, Table
 from intercode.engines.ddl import create_table
 from intercode.engines.mysql.client import Client
-from intercode.engines.mysql.names import PREFIX
+from intercode.engines.servers.names import PREFIX
 from intercode.errors import EngineError
 
 _BATCH = 500

@@ -1,25 +1,18 @@
-"""The names that an agent sees and those that its databases have.
+"""The task's name for a database, put into statements as the name that it has on the server.
 
-A session's database is called ``intercode_<token>_<n>`` on the server; the agent knows it by the
-task's name. What comes back is mapped always: nobody else's data contains such a name. What goes in
-is mapped where it must: a name in front of a dot, after USE, FROM or DATABASE only in a statement
-that failed for want of such a database, since a table or an alias may bear the same name; a
-string only beside ``information_schema``.
+Only where it must be: a name in front of a dot, after USE, FROM or DATABASE in a statement that
+failed for want of such a database, since a table or an alias may bear the same name; a string
+beside ``information_schema``. What comes back is mapped by `intercode.engines.servers.names`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container
-from dataclasses import replace
-from typing import Any
 
-from intercode.engines.base import QueryResult
 from intercode.engines.lexer import Token, name_value, string_value, tokens
 from intercode.errors import UsageError
 
-PREFIX = "intercode_"
-AGENT = "agent"
 UNKNOWN_NAME = frozenset((1044, 1049, 1051, 1054, 1109, 1142, 1143, 1146, 1370))
 """Errors that an unknown database's name can cause."""
 
@@ -31,45 +24,6 @@ def checked(name: str) -> str:
     if not _SIMPLE.fullmatch(name):
         raise UsageError(f"no MySQL database can be called {name!r}")
     return name
-
-
-class Names:
-    """Of one engine: ``token`` is part of all that it makes on the server."""
-
-    def __init__(self, token: str) -> None:
-        self.token = token
-        self._ours = re.compile(rf"{PREFIX}{token}_(\w+)")
-        self._mark = PREFIX + token
-
-    def database(self, number: int) -> str:
-        return f"{self._mark}_{number}"
-
-    def user(self, suffix: str) -> str:
-        """``suffix`` starts with a letter."""
-        return f"{self._mark}_{suffix}"
-
-    def text(self, text: str, shown: str) -> str:
-        if self._mark not in text:
-            return text
-        return self._ours.sub(lambda found: shown if found[1].isdigit() else AGENT, text)
-
-    def result(self, result: QueryResult, shown: str) -> QueryResult:
-        """As the agent sees it."""
-        if result.error is not None:
-            return replace(result, error=self.text(result.error, shown))
-        if not result.rows:
-            return result
-        mark = self._mark
-        if any(mark in column for column in result.columns) or any(
-            mark in value for row in result.rows for value in row if type(value) is str
-        ):
-            columns = tuple(self.text(column, shown) for column in result.columns)
-            rows = tuple(tuple(self._value(value, shown) for value in row) for row in result.rows)
-            return replace(result, columns=columns, rows=rows)
-        return result
-
-    def _value(self, value: Any, shown: str) -> Any:
-        return self.text(value, shown) if isinstance(value, str) else value
 
 
 def in_catalog(sql: str, shown: str, real: str) -> str:

@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from intercode.engines.mysql import databases
 from intercode.engines.mysql.client import Client
-from intercode.engines.mysql.names import PREFIX, Names
 from intercode.engines.servers.mariadb import MariaDB
+from intercode.engines.servers.names import PREFIX, Names
 from intercode.engines.servers.owned import OwnedServer
 from intercode.errors import EngineError, UsageError
 
