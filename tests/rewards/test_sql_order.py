@@ -79,13 +79,27 @@ def test_keys_that_are_shown_are_found(sql: str) -> None:
 def test_keys_that_are_not_shown_are_shown_by_a_wider_query() -> None:
     pytest.importorskip("sqlglot")
     order = order_of("SELECT a, c FROM t ORDER BY b DESC, a LIMIT 5", "sqlite")
-    assert order == Order("SELECT a, c, b FROM t ORDER BY b DESC, a LIMIT 5", (2, 0), hidden=1)
+    wider = "SELECT a, c, b FROM t ORDER BY b DESC, a"
+    assert order == Order(wider, (2, 0), hidden=1, limit=5)
+
+
+def test_of_all_columns_the_keys_are_counted_from_the_end() -> None:
+    pytest.importorskip("sqlglot")
+    order = order_of("SELECT * FROM t ORDER BY b, a", "sqlite")
+    assert order == Order("SELECT *, b, a FROM t ORDER BY b, a", (-2, -1), hidden=2)
+
+
+@pytest.mark.parametrize("end", ["LIMIT 2 OFFSET 1", "LIMIT 1, 2", "LIMIT 1 + 1"])
+def test_rows_from_the_middle_are_taken_as_they_come(end: str) -> None:
+    pytest.importorskip("sqlglot")
+    sql = f"SELECT a FROM t ORDER BY a {end}"
+    assert order_of(sql, "mysql") == Order(sql, (0,))
 
 
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT * FROM t ORDER BY a",
+        "SELECT * FROM t ORDER BY 1",
         "SELECT DISTINCT a FROM t ORDER BY b",
         "SELECT a FROM t UNION SELECT b FROM u ORDER BY a + 1",
         "SELECT a FROM WHERE ORDER BY",
@@ -114,14 +128,19 @@ def test_wider_golds_of_spider_give_the_golds_own_rows(data: Path) -> None:
             continue
         ordered += 1
         known += order.keys is not None
-        if not order.hidden:
+        if not order.hidden and order.limit is None:
             continue
-        hidden += 1
+        hidden += bool(order.hidden)
         file = data / "spider" / "sqlite_intercode" / task["db"] / f"{task['db']}.sqlite"
         with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
             connection.text_factory = bytes
             wider = connection.execute(order.sql).fetchall()
             gold = connection.execute(task["gold"]).fetchall()
         connection.close()
-        assert [row[: -order.hidden] for row in wider] == gold, order.sql
+        shown = [row[: len(row) - order.hidden] for row in wider[: order.limit]]
+        assert len(shown) == len(gold)
+        for row, golden in zip(wider, gold, strict=False):
+            last = [wider[len(gold) - 1][key] for key in order.keys or ()]
+            tied = [row[key] for key in order.keys or ()] == last
+            assert row[: len(row) - order.hidden] == golden or tied, order.sql
     assert (ordered, known, hidden) == (231, 229, 191)

@@ -420,3 +420,50 @@ def test_a_hundred_thousand_rows_take_seconds_at_most() -> None:
     started = time.process_time()
     assert score(agent, gold, PERMUTED).success
     assert time.process_time() - started < 20
+
+
+# Ties that a LIMIT cuts off
+
+TIES = Rules(ordered=True, keys=(1,), hidden=1)
+
+
+@pytest.mark.parametrize(
+    ("agent", "right"),
+    [
+        ([("a",), ("b",)], True),
+        ([("a",), ("c",)], True),
+        ([("a",), ("d",)], True),
+        ([("c",), ("a",)], False),
+        ([("b",), ("c",)], False),
+        ([("a",), ("x",)], False),
+        ([("a",)], False),
+        ([("a",), ("b",), ("c",)], False),
+        ([("a",), ("a",)], False),
+    ],
+)
+def test_which_of_the_tied_rows_are_cut_off_is_left_open(
+    agent: list[tuple[str]], right: bool
+) -> None:
+    """``SELECT name ... ORDER BY n DESC LIMIT 2``, where b, c and d have the same n."""
+    gold, tied = [("a", 3), ("b", 2)], [("c", 2), ("d", 2)]
+    assert score(agent, gold, TIES, tied).success == right
+    assert suite(Results(agent, gold, tied), [Results(agent, gold, tied)], TIES).success == right
+
+
+def test_of_several_tied_rows_at_the_end_each_counts_once() -> None:
+    gold, tied = [("a", 2), ("b", 2)], [("b", 2), ("c", 2)]
+    assert score([("b",), ("b",)], gold, TIES, tied).success
+    assert score([("c",), ("a",)], gold, TIES, tied).success
+    assert not score([("c",), ("c",)], gold, TIES, tied).success
+
+
+@given(st.lists(st.integers(0, 3), max_size=8), st.integers(0, 8), st.randoms())
+def test_any_choice_of_ties_that_sorting_may_make_is_right(
+    keys: list[int], limit: int, shuffler: random.Random
+) -> None:
+    rows = sorted(enumerate(keys), key=lambda row: row[1])
+    other = sorted(shuffler.sample(rows, len(rows)), key=lambda row: row[1])
+    gold = rows[:limit]
+    tied = [row for row in rows[limit:] if gold and row[1] == gold[-1][1]]
+    agent = [(name,) for name, _ in other[:limit]]
+    assert score(agent, gold, TIES, tied).success

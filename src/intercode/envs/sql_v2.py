@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, ClassVar, get_args
 
-from intercode.engines.base import QueryResult, TableState
+from intercode.engines.base import QueryLimits, QueryResult, Session, TableState
 from intercode.engines.content import Content, Row
 from intercode.engines.statements import kind_of, split
 from intercode.envs.sql import SqlEnv
@@ -21,7 +22,7 @@ from intercode.envs.sql_view import observed
 from intercode.errors import TaskError, UsageError
 from intercode.rewards import sql_published, sql_v2
 from intercode.rewards.score import Score
-from intercode.rewards.sql_order import order_of
+from intercode.rewards.sql_order import Order, order_of
 from intercode.tasks.model import Dataset, Task
 
 COPIES = 3
@@ -31,11 +32,12 @@ _Changed = Mapping[str, TableState | None]
 
 @dataclass(frozen=True)
 class _Gold:
-    """What the gold came to on the pristine data. ``sql`` gives its rows with the columns they are
-    sorted by, as ``rules`` say."""
+    """What the gold came to on the pristine data: ``answer``'s agent is not filled in. ``order`` is
+    None where its rows have none."""
 
     sql: str
-    rows: tuple[Row, ...] | None
+    order: Order | None
+    answer: sql_v2.Results
     changed: _Changed
     rules: sql_v2.Rules
 
@@ -103,10 +105,11 @@ class SqlV2(SqlEnv):
     def _measured(self, gold: _Gold, changed: _Changed) -> Score:
         if gold.changed:
             return self._measured_state(gold, changed)
-        score = sql_v2.score(self._rows, gold.rows, gold.rules)
+        here = replace(gold.answer, agent=self._rows)
+        score = sql_v2.suite(here, (), gold.rules)
         if score.success and self.copies:
             others = [self._on_copy(gold, seed) for seed in range(1, self.copies + 1)]
-            score = sql_v2.suite(sql_v2.Results(self._rows, gold.rows), others, gold.rules)
+            score = sql_v2.suite(here, others, gold.rules)
         if not changed:
             return score
         why = f"changed what was only to be read: {', '.join(sorted(changed))}"
@@ -119,9 +122,9 @@ class SqlV2(SqlEnv):
             for table in self._pristine().tables
         }
         state = sql_v2.state(changed, gold.changed, pristine)
-        if gold.rows is None:
+        if gold.answer.gold is None:
             return replace(state, components={"state": state.components["iou"]})
-        answer = sql_v2.score(self._rows, gold.rows, gold.rules)
+        answer = sql_v2.suite(replace(gold.answer, agent=self._rows), (), gold.rules)
         components = {"state": state.components["iou"], "answer": answer.components["iou"]}
         if state.success and answer.success:
             return Score(1.0, components)
@@ -133,10 +136,16 @@ class SqlV2(SqlEnv):
         golds = self.dataset.golds_on(self.database.name)
         content = self._runtime.perturbed(self.database, seed, golds)
         key = ("sql-v2", gold.sql, content, self.limits)
-        wanted = self._runtime.gold(key, lambda: self._run(content, (gold.sql,)))
-        if wanted is None:
-            return sql_v2.Results(None, None)
-        return sql_v2.Results(self._run(content, self._needed()), wanted)
+        wanted = self._runtime.gold(key, lambda: self._wanted(gold, content))
+        if wanted.gold is None:
+            return wanted
+        return replace(wanted, agent=self._run(content, self._needed()))
+
+    def _wanted(self, gold: _Gold, content: Content) -> sql_v2.Results:
+        with closing(self._session_on(content)) as session:
+            if gold.rules.keys is not None and gold.order is not None:
+                return _ordered(session, gold.order, self.limits)
+            return sql_v2.Results(None, _answer(session.execute(gold.sql, self.limits)))
 
     def _needed(self) -> tuple[str, ...]:
         """The actions that the answer depends on: the last one, if those before it only looked."""
@@ -160,11 +169,6 @@ class SqlV2(SqlEnv):
         return self._runtime.gold(key, lambda: self._run_gold(task, sql))
 
     def _run_gold(self, task: Task, sql: str) -> _Gold:
-        order = order_of(sql, self.database.dialect)
-        rules = sql_v2.Rules(columns=self.columns)
-        if order is not None:
-            sql = order.sql
-            rules = sql_v2.Rules(True, order.keys, order.hidden, self.columns)
         with closing(self._session_on(self._pristine())) as session:
             results = session.execute(sql, self.limits)
             failed = next((result for result in results if not result.ok), None)
@@ -172,13 +176,39 @@ class SqlV2(SqlEnv):
                 raise TaskError(f"the gold of task {task.id!r} fails here: {failed.error}")
             if any(result.truncated for result in results):
                 raise TaskError(f"the gold of task {task.id!r} gives more rows than are fetched")
-            return _Gold(sql, _answer(results), session.changed(), rules)
+            changed = session.changed()
+            answer = sql_v2.Results(None, _answer(results))
+            order = None if changed else order_of(sql, self.database.dialect)
+            if order is None:
+                return _Gold(sql, None, answer, changed, sql_v2.Rules(columns=self.columns))
+            if order.keys is not None:
+                found = _ordered(session, order, self.limits)
+                if found.gold is not None and len(found.gold) == len(answer.gold or ()):
+                    rules = sql_v2.Rules(True, order.keys, order.hidden, self.columns)
+                    return _Gold(sql, order, found, changed, rules)
+            return _Gold(sql, order, answer, changed, sql_v2.Rules(True, columns=self.columns))
 
     def _memory(self) -> Any:
         return self._rows, self._actions
 
     def _recall(self, memory: Any) -> None:
         self._rows, self._actions = memory
+
+
+def _ordered(session: Session, order: Order, limits: QueryLimits) -> sql_v2.Results:
+    """The gold's rows with the columns that they are sorted by, and those that a LIMIT might as
+    well have let through."""
+    (result,) = session.execute(order.sql, limits)
+    rows = result.rows
+    if rows is None or result.truncated:
+        return sql_v2.Results(None, None)
+    shown = rows[: order.limit]
+    tied: list[Row] = []
+    if shown and order.keys is not None:
+        last = [shown[-1][index] for index in order.keys]
+        cut_off = rows[len(shown) :]
+        tied = list(takewhile(lambda row: [row[i] for i in order.keys or ()] == last, cut_off))
+    return sql_v2.Results(None, shown, tied)
 
 
 _LOOKS = frozenset(("select", "values", "show", "desc", "describe", "use", ""))

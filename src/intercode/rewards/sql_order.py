@@ -17,11 +17,15 @@ from intercode.engines.lexer import Token, significant
 class Order:
     """``keys``: the columns of ``sql``'s result that it is sorted by; None where they cannot be
     told. ``sql`` is the query itself, or, where it is sorted by what it does not show, one that
-    gives the same rows and, in its last ``hidden`` columns, the rest of the keys."""
+    gives the same rows and, in its last ``hidden`` columns, the rest of the keys (counted from the
+    end where it is not known how many columns come before). With a ``limit``, ``sql`` goes on after
+    it: the query's own rows are the first ones, and which of those with the same keys are cut off
+    is left open."""
 
     sql: str
     keys: tuple[int, ...] | None
     hidden: int = 0
+    limit: int | None = None
 
 
 def is_ordered(sql: str, dialect: str) -> bool:
@@ -84,23 +88,41 @@ def _read(sql: str, query: Any, dialect: str) -> Order | None:
     if order is None or not isinstance(query, exp.Query):
         return None
     shown = query.selects
-    if any(column.is_star for column in shown):
-        return None
+    starred = any(column.is_star for column in shown)
     keys: list[int] = []
     hidden: list[Any] = []
     for ordered in order.expressions:
-        position = _position(ordered.this, shown)
+        position = None if starred else _position(ordered.this, shown)
         if position is None:
-            position = len(shown) + len(hidden)
+            if isinstance(ordered.this, exp.Literal):
+                return None
+            position = len(hidden) if starred else len(shown) + len(hidden)
             hidden.append(ordered.this)
         keys.append(position)
-    if not hidden:
-        return Order(sql, tuple(keys))
     # DISTINCT and UNION look at all that is shown.
-    if not isinstance(query, exp.Select) or query.args.get("distinct"):
+    plain = isinstance(query, exp.Select) and not query.args.get("distinct")
+    if hidden and not plain:
         return None
-    wider = query.copy().select(*(key.copy() for key in hidden), copy=False)
-    return Order(wider.sql(dialect=dialect), tuple(keys), len(hidden))
+    limit = _limit(query)
+    if not hidden and limit is None:
+        return Order(sql, tuple(keys))
+    wider = query.copy()
+    if hidden:
+        wider = wider.select(*(key.copy() for key in hidden), copy=False)
+    if limit is not None:
+        wider.set("limit", None)
+    if starred:
+        keys = [key - len(hidden) for key in keys]
+    return Order(wider.sql(dialect=dialect), tuple(keys), len(hidden), limit)
+
+
+def _limit(query: Any) -> int | None:
+    """The number of rows it is cut to, if that is plain and they are the first."""
+    limit = query.args.get("limit")
+    if limit is None or query.args.get("offset") is not None or limit.args.get("offset"):
+        return None
+    count = limit.args.get("expression") or limit.args.get("count")
+    return int(count.this) if count is not None and count.is_int else None
 
 
 def _position(key: Any, shown: list[Any]) -> int | None:

@@ -49,20 +49,51 @@ UNORDERED = Rules()
 
 @dataclass(frozen=True)
 class Results:
-    """What agent and gold gave on one database. None: an error, or no result set."""
+    """What agent and gold gave on one database. None: an error, or no result set. ``tied`` are
+    rows that the gold could as well have ended with: cut off by a LIMIT, with the last row's
+    keys."""
 
     agent: Rows | None
     gold: Rows | None
+    tied: Rows = ()
 
 
-def score(agent: Rows | None, gold: Rows | None, rules: Rules = UNORDERED) -> Score:
+def score(
+    agent: Rows | None, gold: Rows | None, rules: Rules = UNORDERED, tied: Rows = ()
+) -> Score:
     """The reward of one result. Components: ``iou``, the share of rows in common; ``order``, 1 if
     it is the gold's or not asked for. Details: ``why`` it is not 1, and rows that are ``missing``
-    or ``extra``."""
+    or ``extra``. ``tied``: as in `Results`."""
     if agent is None or gold is None:
         side = "the gold" if gold is None else "it"
         return Score(0.0, {"iou": 0.0}, {"why": f"{side} failed or gave no result"})
+    if tied and gold and rules.keys is not None:
+        gold = _settled(agent, gold, rules, tied)
     return _compared(agent, gold, rules)
+
+
+def _settled(agent: Rows, gold: Rows, rules: Rules, tied: Rows) -> Rows:
+    """The gold with those of the tied rows at its end that the agent has, as far as they go."""
+    assert rules.keys is not None
+    classes = Classes(agent, gold, tied)
+    last = _key(classes.key(gold[-1]), rules.keys)
+    first = len(gold)
+    while first and _key(classes.key(gold[first - 1]), rules.keys) == last:
+        first -= 1
+    width = len(gold[0]) - rules.hidden
+    left = Counter(classes.keys(agent))
+    left.subtract(classes.key(row[:width]) for row in gold[:first])
+    wanted: list[Row] = []
+    others: list[Row] = []
+    for row in (*gold[first:], *tied):
+        key = classes.key(row[:width])
+        (wanted if left[key] > 0 else others).append(row)
+        left[key] -= 1
+    return [*gold[:first], *[*wanted, *others][: len(gold) - first]]
+
+
+def _key(row: Key, keys: tuple[int, ...]) -> Key:
+    return tuple(row[index] for index in keys)
 
 
 def suite(pristine: Results, others: Iterable[Results], rules: Rules = UNORDERED) -> Score:
@@ -74,11 +105,11 @@ def suite(pristine: Results, others: Iterable[Results], rules: Rules = UNORDERED
     Two empty results agree, but are no evidence: partial credit is the mean over databases on
     which there are rows, the pristine one counting as much as all others.
     """
-    first = score(pristine.agent, pristine.gold, rules)
+    first = score(pristine.agent, pristine.gold, rules, pristine.tied)
     pairs = [pair for pair in others if pair.gold is not None]
     if not pairs or pristine.agent is None or pristine.gold is None:
         return first
-    scores = [score(pair.agent, pair.gold, rules) for pair in pairs]
+    scores = [score(pair.agent, pair.gold, rules, pair.tied) for pair in pairs]
     wrong = [index for index, other in enumerate(scores) if not other.success]
     components = {**first.components, "suite": 1 - len(wrong) / len(scores)}
     if first.success and not wrong:
