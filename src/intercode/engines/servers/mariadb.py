@@ -34,8 +34,8 @@ _SETTINGS = (
     "--max-session-mem-used=512M", "--tmp-disk-table-size=512M", "--max-heap-table-size=32M",
     "--max-allowed-packet=16M", "--query-cache-type=OFF",
     "--query-cache-size=0", "--performance-schema=OFF", "--event-scheduler=OFF",
-    # Rows of temporary tables are numbered on disk. In memory they go by their address, and which of
-    # tied rows a LIMIT lets through is another one from connection to connection.
+    # Rows of temporary tables are numbered on disk. In memory they go by their address, and which
+    # of tied rows a LIMIT lets through would change from connection to connection.
     "--tmp-table-size=0",
     # Plans follow from the data, not from when a background thread counted it.
     "--innodb-stats-auto-recalc=OFF", "--innodb-stats-persistent=ON",
