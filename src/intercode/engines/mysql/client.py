@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 from intercode.engines.base import QueryLimits, QueryResult
 from intercode.engines.content import Row
+from intercode.engines.mysql.wire import Meter, TooMuch
 from intercode.engines.servers.watch import Watch
 from intercode.errors import EngineError
 
 _CHUNK = 200
+_SLACK_BYTES = 1 << 20
 _PATIENCE = 40
 """Attempts to stop a statement, half a second apart, before the connection is given up."""
 _LOST = frozenset((1053, 1158, 1159, 1160, 1161, 1927, 2006, 2013, 2014, 2027, 2055))
@@ -55,6 +57,7 @@ class Client:
             )  # fmt: skip
         except mysql.connector.Error as error:
             raise EngineError(f"the MySQL server cannot be reached: {error.msg}") from None
+        self._meter = Meter(self._connection)
         self.id = int(self._connection.connection_id or 0)
 
     @property
@@ -116,15 +119,19 @@ class Client:
                 self._connection.shutdown()
 
         guard = watch.start(timeout_s, stop)
+        # Four bytes make a character, and numbers come as text.
+        self._meter.start(4 * limits.max_bytes + _SLACK_BYTES)
         try:
             answer = self._run(sql, limits, lambda: kill(self.id, False))
         except Exception as error:
+            self._meter.stop()
             fired = watch.finish(guard)
             answer = self._failed(error)
             if fired:
                 stopped = QueryResult(error=answer.result.error, timed_out=True)
                 return Answer(stopped, answer.errno)
             return answer
+        self._meter.stop()
         if watch.finish(guard):
             # SLEEP ends without an error, and a result that was under way comes to its end.
             return Answer(QueryResult(error=INTERRUPTED, timed_out=True), 1317)
@@ -154,7 +161,13 @@ class Client:
         size, truncated, ended = 0, False, False
         while not ended:
             wanted = min(_CHUNK, limits.max_rows - len(rows) + 1)
-            chunk, eof = self._connection.get_rows(count=wanted)
+            try:
+                chunk, eof = self._connection.get_rows(count=wanted)
+            except TooMuch:
+                kill()
+                self._meter.discard()
+                truncated = True
+                break
             ended = eof is not None
             for row in chunk:
                 size += sum(_size(value) for value in row)
