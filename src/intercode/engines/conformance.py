@@ -306,7 +306,7 @@ def a_timeout_stops_the_query(engine: Engine) -> None:
     with _session(engine) as session:
         for sql in _ENDLESS[1:]:
             began = time.monotonic()
-            (result,) = session.execute(sql, QueryLimits(timeout_s=0.5))
+            (result,) = session.execute(sql, QueryLimits(timeout_s=0.5, memory_mib=4096))
             took = time.monotonic() - began
             assert took < 5, f"{sql}: {took:.1f} s"
             assert result.timed_out, f"{sql}: {result.error}"
