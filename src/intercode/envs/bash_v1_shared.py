@@ -58,7 +58,7 @@ class BashV1Shared(BashV1):
         """The container of that role, as far as git can put it back; a new one for another image,
         and where git cannot clean it any more."""
         # Most directories have been written to by some earlier episode, and `du` shall not tell.
-        image = replace(self._image(task, role), blocks=True)
+        image = replace(self._image(task, role), blocks=True, console=True)
         if role in self._containers:
             of, sandbox = self._containers[role]
             if of == image and _is_clean(sandbox):

@@ -70,6 +70,10 @@ class Image:
     blocks: bool = False
     """Directories that are written to take up space, as they do on a disk, where a back end can
     have it so: ``du`` tells. A start may take longer for it."""
+    console: bool = False
+    """Process 1 is a shell at a terminal, and what is run comes in from outside and has no parent
+    to be seen, as in a container that commands are executed in, where a back end can have it so.
+    For sandboxes without a persistent shell."""
 
 
 @dataclass(frozen=True)

@@ -138,6 +138,7 @@ class Bubblewrap:
                 "rlimits": self._rlimits(limits),
                 "cores": self._cores(limits),
                 "blocks": image.blocks,
+                "console": image.console,
                 "hostname": image.hostname,
                 "network": limits.network,
                 "argv": [*_GUEST, boot_script(), "bash", str(size)],

@@ -17,7 +17,7 @@ import fcntl
 import os
 import select
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from intercode.sandboxes import linux
@@ -65,7 +65,16 @@ def become_root() -> None:
     os.setresuid(0, 0, 0)
 
 
-def settle(request: Mapping[str, Any], room: str, parts: str) -> tuple[int, int]:
+def mount_own_proc(proc: str) -> None:
+    linux.mount("proc", proc, "proc", _SAFE | linux.MS_NOEXEC)
+
+
+def settle(
+    request: Mapping[str, Any],
+    room: str,
+    parts: str,
+    mount_proc: Callable[[str], None] | None = None,
+) -> tuple[int, int]:
     """Make the sandbox's world this process's; give descriptors of its upper folder and root.
 
     ``parts``: what `furnish` made.
@@ -77,7 +86,7 @@ def settle(request: Mapping[str, Any], room: str, parts: str) -> tuple[int, int]
     # without /proc and /dev, for those who look at the sandbox's files from outside.
     linux.mount(root, root, "", linux.MS_BIND | linux.MS_REC)
     proc, dev = f"{root}/proc", f"{root}/dev"
-    linux.mount("proc", proc, "proc", _SAFE | linux.MS_NOEXEC)
+    (mount_proc or mount_own_proc)(proc)
     if os.access(f"{proc}/sys", os.W_OK):
         _cover_settings(proc)
     # Root may look in here on a real machine, and `find /` of ours shall not complain.

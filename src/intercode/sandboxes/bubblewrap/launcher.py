@@ -44,6 +44,7 @@ from typing import Any
 
 from intercode.sandboxes import linux
 from intercode.sandboxes.bubblewrap import inside
+from intercode.sandboxes.bubblewrap.console import Console
 
 _MAX_MESSAGE = 1 << 18
 _HANDLED = (
@@ -197,11 +198,17 @@ class Launcher:
                 os._exit(1)
             if self._privileged:
                 inside.become_root()
-            folders = inside.settle(request, room, self._mount_point)
+            console = mount_proc = None
+            if request["console"]:
+                console = Console(fds[2], self._filter, request["env"])
+                mount_proc = console.mount_proc
+            folders = inside.settle(request, room, self._mount_point, mount_proc)
             inside.stay_with(self._life)
             _tell(reply, {"pid": int(pid)}, *folders)
             for number in range(3):
                 os.dup2(fds[1 + number], number)
+            if console:
+                console.go()
             inside.give_up(self._filter)
             # Every other descriptor is closed by this.
             os.execve(request["argv"][0], request["argv"], request["env"])

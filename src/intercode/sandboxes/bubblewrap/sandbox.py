@@ -253,9 +253,9 @@ class BubblewrapSandbox:
         """Everything below the guest, as the host numbers it."""
         instance = self._live()
         guest = instance.started.pid
-        if instance.group is not None:
-            return sorted(set(instance.group.pids()) - {guest})
-        return list(_descendants(guest))
+        ours = {guest, next(_children(guest), guest)} if self.image.console else {guest}
+        found = _descendants(guest) if instance.group is None else instance.group.pids()
+        return sorted(set(found) - ours)
 
     def snapshot(self) -> Snapshot:
         with self.paused():
@@ -342,6 +342,13 @@ def _signal(pid: int, number: signal.Signals) -> bool:
 
 
 def _descendants(pid: int) -> Iterator[int]:
+    for child in _children(pid):
+        yield child
+        yield from _descendants(child)
+
+
+def _children(pid: int) -> Iterator[int]:
+    """In the order in which they were born."""
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:
@@ -351,6 +358,4 @@ def _descendants(pid: int) -> Iterator[int]:
             children = (task / "children").read_text().split()
         except OSError:
             continue
-        for child in children:
-            yield int(child)
-            yield from _descendants(int(child))
+        yield from map(int, children)
