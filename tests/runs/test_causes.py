@@ -58,6 +58,18 @@ def test_a_cause_is_named(expected: str, told_by: dict[str, str]) -> None:
     assert expected in CAUSES
 
 
+def test_files_that_were_missing_earlier_in_the_episode_were_missing() -> None:
+    task = Task("t", "bash", "do it", "cat /a")
+    missing = ("cat: /a: No such file or directory\n", "text\n")
+    turn = RecordedTurn("submit", "", 0.67)
+    for earlier, expected in (
+        ((missing,), "files missing when recorded"),
+        ((missing[:1] * 2,), "gold came out otherwise"),
+    ):
+        compared = Comparison(task, ("cat /a", "submit"), turn, "", 1.0, {}, earlier)
+        assert cause_of(compared) == expected
+
+
 @pytest.mark.parametrize(
     ("published", "replayed", "equal_content", "expected"),
     [

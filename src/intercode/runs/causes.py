@@ -55,8 +55,8 @@ _TIMED_OUT = "Command timed out"
 
 @dataclass(frozen=True)
 class Comparison:
-    """All there is to judge by: ``actions`` are those of the episode up to this turn,
-    ``components`` the parts of our reward, if known."""
+    """All there is to judge by: ``actions`` are those of the episode up to this turn, ``earlier``
+    the observations (theirs, ours) before it, ``components`` the parts of our reward, if known."""
 
     task: Task
     actions: tuple[str, ...]
@@ -64,6 +64,7 @@ class Comparison:
     observation: str
     reward: float
     components: Mapping[str, float] = field(default_factory=dict)
+    earlier: tuple[tuple[str, str], ...] = ()
 
 
 def cause_of(compared: Comparison) -> str:
@@ -78,7 +79,7 @@ def cause_of(compared: Comparison) -> str:
         or (theirs != ours and (_KERNEL.search(theirs) or _KERNEL.search(ours)))
     ):
         flags.add("host")
-    elif _lacks_files(theirs, ours):
+    elif any(_lacks_files(*pair) for pair in (*compared.earlier, (theirs, ours))):
         return "files missing when recorded"
     for flag in _VOLATILE:
         if flag in flags:

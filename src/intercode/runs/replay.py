@@ -243,8 +243,11 @@ def _compared(played: _Played, reading: Callable[[Score], float]) -> ReplayedEpi
         if not turn.agrees(reading):
             reward = turn.reward(reading)
             parts = turn.score.components if turn.score else {}
+            earlier = tuple(
+                (one.recorded.observation, one.observation) for one in played.turns[:number]
+            )
             compared = Comparison(
-                task, tuple(history), turn.recorded, turn.observation, reward, parts
+                task, tuple(history), turn.recorded, turn.observation, reward, parts, earlier
             )
             found.append(_disagreement(task, number, turn.recorded, reward, compared))
     error = None
