@@ -27,7 +27,7 @@ _UNSEEN_BY_V1 = {
 }  # fmt: skip
 _HOST_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _NOT_OF_THE_TASK = {"dev", "etc", "proc", "usr", *_HOST_FOLDERS}
-_TASKS = load().tasks
+_TASKS = load("bash").tasks
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("INTERCODE_CACHE", str(tmp_path_factory.mktemp("cache")))
         folders = {}
-        for name, system in load().file_systems.items():
+        for name, system in load("bash").file_systems.items():
             assert system.tar is not None
             folders[name] = tmp_path_factory.mktemp(name)
             with tarfile.open(system.tar) as tar:
@@ -139,7 +139,7 @@ def test_no_flags_because_every_task_is_sound() -> None:
 
 def test_loading_makes_no_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INTERCODE_CACHE", str(tmp_path / "cache"))
-    dataset = load()
+    dataset = load("bash")
     assert not (tmp_path / "cache").exists()
     assert dataset.file_systems["shop"].tar is not None
     assert len(list((tmp_path / "cache" / "trees").iterdir())) == 1
@@ -151,7 +151,7 @@ def test_digest_is_the_same_wherever_the_cache_is(
     digests = set()
     for cache in ("one", "two"):
         monkeypatch.setenv("INTERCODE_CACHE", str(tmp_path / cache))
-        digests.add(load().digest)
+        digests.add(load("bash").digest)
     assert len(digests) == 1
 
 

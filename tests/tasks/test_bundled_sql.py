@@ -173,9 +173,13 @@ def test_every_database_has_an_empty_table_and_thousands_of_rows_at_most() -> No
         assert 500 < sum(sizes.values()) < 5000, name
 
 
-def test_plain_name_means_the_bash_tasks() -> None:
-    assert [task.id for task in bundled.load()] == [task.id for task in bundled.load("bash")]
-    assert {task.env for task in bundled.load()} == {"bash"}
+def test_the_plain_name_means_all_parts() -> None:
+    whole = bundled.load()
+    parts = [bundled.load(part) for part in ("bash", "sql")]
+    assert list(whole) == [task for part in parts for task in part]
+    assert set(whole.file_systems) == {task.file_system for task in whole} - {None}
+    assert set(whole.databases) == {task.database for task in whole} - {None}
+    assert whole.of_kind("sql").tasks == bundled.load("sql").tasks
     assert {task.env for task in bundled.load("sql")} == {"sql"}
 
 

@@ -69,6 +69,8 @@ def replay_file(args: argparse.Namespace) -> int:
 
     recording = read_recording(args.file)
     dataset = registry.load(args.dataset or _dataset_of(recording))
+    if recording.environment is not None:
+        dataset = dataset.of_kind(recording.environment)
     env_id = env_name(args.env or _environment_of(recording), dataset)
     jobs = 1 if _is_consecutive(env_id) else args.jobs
     with (

@@ -44,9 +44,12 @@ class InteractiveEnv(gymnasium.Env[str, str]):
     def __init__(
         self, dataset: str | Dataset = "bundled", *, render_mode: str | None = None
     ) -> None:
-        self.dataset = _loaded(dataset)
+        """Of a dataset with tasks of several kinds, those that are played here are taken."""
+        whole = _loaded(dataset)
+        self.dataset = whole.of_kind(self.kind)
         if not len(self.dataset):
-            raise UsageError(f"dataset {self.dataset.name!r} has no tasks")
+            what = f"{self.kind} tasks" if len(whole) else "tasks"
+            raise UsageError(f"dataset {whole.name!r} has no {what}")
         self.render_mode = render_mode
         self.action_space = UnicodeText()
         self.observation_space = UnicodeText()

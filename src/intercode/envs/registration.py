@@ -109,7 +109,7 @@ def env_name(env_id: str | None, dataset: Dataset) -> str:
         version = name.rpartition("-")[2]
         raise UsageError(
             f"{name} plays {played} tasks, and dataset {dataset.name!r} has {others[0]} ones",
-            remedy=f"--env {version}, or leave --env out",
+            remedy=f"choose {played} tasks, or --env {version} for all of them",
         )
     return name
 

@@ -252,6 +252,11 @@ class Dataset(Sequence[Task]):
             tasks = tuple(t for t in tasks if t.sound)
         return replace(self, tasks=tasks[:limit])
 
+    def of_kind(self, kind: str) -> Dataset:
+        """The tasks whose ``env`` it is; the same object where that is all."""
+        tasks = tuple(task for task in self.tasks if task.env == kind)
+        return self if len(tasks) == len(self.tasks) else replace(self, tasks=tasks)
+
     def golds_on(self, database: str) -> tuple[str, ...]:
         """All golds on a database, those of tasks that were not selected too: what is made of them
         does not depend on which tasks are played."""

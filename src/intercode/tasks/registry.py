@@ -54,6 +54,9 @@ class DatasetInfo:
         return f"present at {self.place}" if self.place else f"not present: {self.remedy}"
 
 
+BUNDLED_PARTS = ("bash", "sql")
+
+
 def load(name: str, *, path: Path | None = None) -> Dataset:
     """Loads a dataset; ``path`` is a folder (or, for a table, a file) to take it from.
 
@@ -78,7 +81,13 @@ def load(name: str, *, path: Path | None = None) -> Dataset:
 
 def names() -> list[DatasetInfo]:
     """Every dataset that can be asked for, with where its files are."""
-    bundled = DatasetInfo("bundled", "Tasks that come with InterCode.", bundled=True, licence="MIT")
+    bundled = DatasetInfo(
+        "bundled",
+        "Tasks that come with InterCode.",
+        parts=tuple(f"bundled:{part}" for part in BUNDLED_PARTS),
+        bundled=True,
+        licence="MIT",
+    )
     ours = [_describe(source) for source in SOURCES.values()]
     theirs = [
         DatasetInfo(plugin.name, f"From the package {_package(plugin)}.", bundled=True)

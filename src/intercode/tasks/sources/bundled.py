@@ -4,7 +4,7 @@ over four invented databases."""
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 from intercode.errors import UsageError
 from intercode.tasks.bundled import archive, bakery, courier, library, project, shop, stars
 from intercode.tasks.model import Database, Dataset, FileSystem, Task
+from intercode.tasks.registry import BUNDLED_PARTS as PARTS
 from intercode.tasks.tree import Entry, kept, materialise
-
-PARTS = ("bash", "sql")
 
 _SYSTEMS: Mapping[str, Callable[[], list[Entry]]] = {
     "shop": shop.entries,
@@ -32,20 +31,33 @@ _T = TypeVar("_T")
 
 
 def load(part: str | None = None) -> Dataset:
-    """The tasks of one part; without one those of ``bash``. No file system and no database is made
-    before somebody looks into ``file_systems`` or ``databases``.
+    """The tasks of one part, or all. No file system and no database is made before somebody looks
+    into ``file_systems`` or ``databases``.
 
     :raises UsageError: there is no such part.
     """
     if part not in (None, *PARTS):
         remedy = f"one of {', '.join(f'bundled:{name}' for name in PARTS)}"
         raise UsageError(f"dataset 'bundled' has no part {part!r}", remedy=remedy)
-    return _sql() if part == "sql" else _bash("bundled:bash" if part else "bundled")
+    parts = [_LOAD[name]() for name in ((part,) if part else PARTS)]
+    return parts[0] if part else _joined(parts)
 
 
-def _bash(name: str) -> Dataset:
+def _joined(parts: Sequence[Dataset]) -> Dataset:
     return Dataset(
-        name=name,
+        name="bundled",
+        tasks=tuple(task for part in parts for task in part),
+        file_systems=_Chain([part.file_systems for part in parts]),
+        databases=_Chain([part.databases for part in parts]),
+        description=" ".join(part.description for part in parts),
+        source="InterCode",
+        licence="MIT",
+    )
+
+
+def _bash() -> Dataset:
+    return Dataset(
+        name="bundled:bash",
         tasks=tuple(_bash_task(row, place) for place in _SYSTEMS for row in _rows(place)),
         file_systems=_Lazy({place: partial(_file_system, place) for place in _SYSTEMS}),
         description="Bash tasks over a shop's server, a source tree and a family's archive.",
@@ -64,6 +76,28 @@ def _sql() -> Dataset:
         source="InterCode",
         licence="MIT",
     )
+
+
+_LOAD: Mapping[str, Callable[[], Dataset]] = {"bash": _bash, "sql": _sql}
+
+
+class _Chain(Mapping[str, _T]):
+    """Several mappings as one, none of whose values is asked for before it is needed."""
+
+    def __init__(self, parts: Sequence[Mapping[str, _T]]) -> None:
+        self._of = {name: part for part in parts for name in part}
+
+    def __getitem__(self, name: str) -> _T:
+        return self._of[name][name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._of
 
 
 class _Lazy(Mapping[str, _T]):
