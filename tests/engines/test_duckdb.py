@@ -291,6 +291,16 @@ def test_what_a_session_leaves_outside_its_database_is_gone(engine: DuckDB) -> N
         second.close()
 
 
+def test_coming_back_finds_nothing_outside_the_database_either(session: DuckSession) -> None:
+    pristine = session.snapshot()
+    run(session, "CREATE TABLE memory.main.x AS SELECT 1 AS a")
+    one = session.snapshot()
+    session.restore(pristine)
+    assert not run(session, "SELECT * FROM memory.main.x").ok
+    session.restore(one)
+    assert rows(session, "SELECT * FROM memory.main.x") == ((1,),)
+
+
 # Processes and files
 
 

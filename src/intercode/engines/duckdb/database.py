@@ -15,6 +15,7 @@ from intercode.engines.base import Policy, QueryLimits, QueryResult, TableState
 from intercode.engines.content import Row
 from intercode.engines.ddl import quote
 from intercode.engines.duckdb.rules import Ruling, rule
+from intercode.engines.lexer import name_value, significant
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "threads": 1,
@@ -26,11 +27,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 _BATCH = 256
 _AGAIN_S = 0.05
-_LEFTOVERS = " UNION ALL ".join(
-    f"SELECT count(*) AS n FROM {listing}() WHERE NOT internal"
-    f" AND database_name IN ('memory', 'temp', 'system')"
-    for listing in ("duckdb_tables", "duckdb_views", "duckdb_schemas", "duckdb_functions")
-)
+_OTHERS = {"memory", "temp", "system"}
+"""Databases that are always there beside a session's own."""
 
 
 class Database:
@@ -41,8 +39,9 @@ class Database:
 
         self._file, self._name, self._watch = _text(file), quote(name, "duckdb"), watch
         self._root = duckdb.connect(":memory:", config=_CONFIG)
-        self._mirror: Any = None
+        self._mirror: _Mirror | None = None
         self._own = False
+        self._strayed = False
         for statement in (
             "SET TimeZone = 'UTC'",
             f"SET allowed_paths = [{self._file}, {_text(file + '.wal')}]",
@@ -66,6 +65,7 @@ class Database:
                 pure = ruling.pure
                 if not pure:
                     self._make_own()
+                    self._strayed = self._strayed or _names_another(sql)
                 try:
                     result = self._fetched(statement, ruling, limits)
                 except duckdb.InvalidInputException as error:
@@ -112,28 +112,20 @@ class Database:
     def changed(self) -> Mapping[str, TableState | None]:
         if not self._own:
             return {}
-        import duckdb
-
         if self._mirror is None:
-            self._mirror = duckdb.connect(_untext(self._file), read_only=True, config=_CONFIG)
-        now, before = self._reading(), self._mirror
-        now_tables, old_tables = _tables(now), _tables(before)
-        now_columns, old_columns = _columns(now), _columns(before)
+            self._mirror = _Mirror(self._file)
+        old, now = self._mirror, self._reading()
+        tables, columns = _tables(now), _columns(now)
         found: dict[str, TableState | None] = {}
-        for name in [*now_tables, *(name for name in old_tables if name not in now_tables)]:
+        for name in tables:
             path = _path(name)
-            if name not in now_tables:
-                found[name] = None
-                continue
-            same = now_columns[name] == old_columns.get(name) and name in old_tables
-            if same and _digest(now, path) == _digest(before, path):
+            same = name in old.tables and columns[name] == old.columns[name]
+            if same and _digest(now, path) == old.digest(path):
                 continue
             state = _state(now, path)
-            if not same or Counter(map(repr, state.rows)) != Counter(
-                map(repr, _state(before, path).rows)
-            ):
+            if not (same and _counted(state) == _counted(_state(old.connection, path))):
                 found[name] = state
-        return found
+        return found | {name: None for name in old.tables if name not in tables}
 
     def pristine(self) -> None:
         """Back to the file, with nothing left of a session in between."""
@@ -144,14 +136,15 @@ class Database:
             self._attach()
         self._cursor = self._connect()
 
+    @property
     def is_clean(self) -> bool:
-        """Whether nothing was left outside of the session's own database."""
-        return not any(count for (count,) in self._root.execute(_LEFTOVERS).fetchall())
+        """Whether nothing can have been left outside of the session's own database."""
+        return not self._strayed
 
     def close(self) -> None:
         self._cursor.close()
         if self._mirror is not None:
-            self._mirror.close()
+            self._mirror.connection.close()
         self._root.close()
 
     def _attach(self) -> None:
@@ -185,6 +178,22 @@ class Database:
         except duckdb.TransactionException:
             self._cursor.execute("ROLLBACK")
         return self._cursor
+
+
+class _Mirror:
+    """The pristine file beside a session's own database, to compare with."""
+
+    def __init__(self, file: str) -> None:
+        import duckdb
+
+        self.connection = duckdb.connect(_untext(file), read_only=True, config=_CONFIG)
+        self.tables, self.columns = _tables(self.connection), _columns(self.connection)
+        self._digests: dict[str, Any] = {}
+
+    def digest(self, path: str) -> Any:
+        if path not in self._digests:
+            self._digests[path] = _digest(self.connection, path)
+        return self._digests[path]
 
 
 class Watch:
@@ -303,6 +312,17 @@ def _named(schema: str, table: str) -> str:
 def _path(name: str) -> str:
     schema, mark, table = name.partition(".")
     return f"{quote(schema, 'duckdb')}.{quote(table, 'duckdb')}" if mark else quote(name, "duckdb")
+
+
+def _counted(state: TableState) -> Counter[str]:
+    return Counter(map(repr, state.rows))
+
+
+def _names_another(sql: str) -> bool:
+    return any(
+        token.kind in ("word", "quoted") and name_value(token).lower() in _OTHERS
+        for token in significant(sql, "duckdb")
+    )
 
 
 def _digest(connection: Any, path: str) -> Any:

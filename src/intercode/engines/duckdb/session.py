@@ -15,6 +15,8 @@ from intercode.errors import EngineError
 _LIMITS = QueryLimits()
 _GRACE_S = 1.0
 """What a statement has to heed an interruption, before its process is ended."""
+_LONGEST = 1_000_000
+"""Characters of one statement: the parser heeds no interruption."""
 _REPLAY = QueryLimits(timeout_s=60.0, max_rows=0, memory_mib=2048)
 
 
@@ -101,16 +103,16 @@ class DuckSession:
         process, self._process = self._process, None
         if process is not None:
             try:
-                clean = process.ask("release")
+                process.ask("release")
             except (Stuck, Died, EngineError):
-                clean = False
-            if clean:
-                self._pool.give_back(process)
-            else:
                 process.kill()
+            else:
+                self._pool.give_back(process)
         self._on_close(self)
 
     def _run(self, sql: str, limits: QueryLimits) -> QueryResult:
+        if len(sql) > _LONGEST:
+            return QueryResult(error="Parser Error: the statement is too long")
         try:
             if self._dialect != "duckdb":
                 sql = translate(sql, self._dialect, "duckdb")

@@ -31,8 +31,10 @@ class Worker:
         self._watch = Watch()
         self._databases: OrderedDict[str, Database] = OrderedDict()
         self._memory_mib = 0
+        self._opened = ("", "")
 
     def open(self, file: str, name: str) -> None:
+        self._opened = (file, name)
         if file in self._databases:
             self._databases.move_to_end(file)
         else:
@@ -54,12 +56,16 @@ class Worker:
         return self._database.changed()
 
     def pristine(self) -> None:
-        self._database.pristine()
+        self.release()
+        self.open(*self._opened)
 
-    def release(self) -> bool:
-        """False if this process is not to be used again."""
-        self._database.pristine()
-        return self._database.is_clean()
+    def release(self) -> None:
+        """The session is over."""
+        database = self._database
+        if database.is_clean:
+            database.pristine()
+        else:
+            self._databases.popitem()[1].close()
 
     @property
     def _database(self) -> Database:
