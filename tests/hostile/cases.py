@@ -390,7 +390,7 @@ KERNEL = (
 
 GUEST = (
     Case("forge-status", "printf 'E0\\0/\\0\\0' > /proc/1/fd/9", v1=True),
-    Case("forge-status-then-work", "printf 'E0\\0/\\0\\0D0\\0Z0\\0S\\0' > /proc/1/fd/9; sleep 0.3; "
+    Case("forge-status-then-work", "printf 'E0\\0/\\0D0\\0Z0\\0S\\0' > /proc/1/fd/9; sleep 0.3; "
          "echo late"),
     Case("forge-shell-end", "printf 'Z0\\0S\\0H\\0' > /proc/1/fd/9"),
     Case("forge-in-the-background",
@@ -409,10 +409,10 @@ GUEST = (
     Case("flood-control", "yes > /proc/1/fd/8", v1=True, within=3),
     Case("feed-the-shell", "printf '7\\0exit 3;' > /proc/1/fd/5", within=3),
     Case("own-descriptors", "for i in {3..80}; do "
-         "printf 'E%s:0\\0/\\0\\0%s\\0Z%s:9\\0' $__t $__t $__t >&$i; "
+         "printf 'E%s:0\\0/\\0%s\\0Z%s:9\\0' $__t $__t $__t >&$i; "
          "done 2> /dev/null; sleep 0.3; echo late"),
     Case("own-descriptors-again-and-again", "(while :; do for i in {3..80}; do "
-         "printf 'E%s:0\\0/\\0\\0%s\\0' $__t $__t >&$i; done; done) 2> /dev/null &",
+         "printf 'E%s:0\\0/\\0%s\\0' $__t $__t >&$i; done; done) 2> /dev/null &",
          within=3),
     Case("read-own-descriptors", "(for i in {3..80}; do cat <&$i > /dev/null & done) 2> /dev/null; :",
          within=3),

@@ -237,8 +237,8 @@ def check_survives_lies_in_the_name_of_the_guest(
     """An ordinary user's agent can open the guest's streams, which root's cannot."""
     shell = sandbox.shell()
     for lie in (
-        "printf 'E%s:0\\0/\\0\\0%s\\0' $__t $__t > /proc/1/fd/9; sleep 0.2; echo late",
-        "printf 'E0\\0/\\0\\0D0\\0Z0\\0' > /proc/1/fd/9",
+        "printf 'E%s:0\\0/\\0%s\\0' $__t $__t > /proc/1/fd/9; sleep 0.2; echo late",
+        "printf 'E0\\0/\\0D0\\0Z0\\0' > /proc/1/fd/9",
         "cat /dev/zero > /proc/1/fd/9",
         "yes E > /proc/1/fd/9",
         "setsid cat /dev/zero > /proc/1/fd/9 2> /dev/null < /dev/null &",

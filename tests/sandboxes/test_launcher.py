@@ -86,9 +86,9 @@ def test_a_mount_that_fails_is_this_start_s_trouble_alone(tmp_path: Path) -> Non
         for _ in range(3):
             with pytest.raises(OSError, match="overlay"):
                 helpers.start(
-                    {"lowers": [str(tmp_path / "gone")], "binds": [], "disk_mib": 1, "procs": [],
-                     "network": False},
-                    (0, 1, 2), None,
+                    {"lowers": [str(tmp_path / "gone")], "binds": [], "disk_mib": 1,
+                     "blocks": False, "procs": [], "network": False},
+                    (0, 1, 2, 2), None,
                 )  # fmt: skip
         assert sandbox.run("echo alive").output == "alive\n"
         backend.start(Image(), Limits()).close()

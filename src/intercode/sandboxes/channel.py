@@ -1,6 +1,6 @@
 """The host's end of a guest's streams: send a message, wait for its end, collect what it printed.
 
-Knows nothing of how the streams come about. `PipeStreams` are three pipes; the Docker back end
+Knows nothing of how the streams come about. `PipeStreams` are four pipes; the Docker back end
 brings its own.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import secrets
 import select
 import termios
@@ -21,9 +22,11 @@ from intercode.sandboxes.capture import Capture
 from intercode.sandboxes.guest import boot_message, message
 
 _CHUNK = 1 << 16
-_FURTHER_PARTS = {b"E": 3, b"Q": 1}
+_FURTHER_PARTS = {b"E": 2, b"Q": 1, b"V": 1}
 _MAX_STATUS = 1 << 24
 _MAX_STRAY = 1 << 14
+_TICK_S = 0.02
+_TAGS = 64
 
 
 boot_program = cache(boot_message)
@@ -57,15 +60,19 @@ class Streams(Protocol):
     def flush(self) -> bytes:
         """The output bytes written before now and not yet received."""
 
+    def state(self) -> bytes:
+        """What has been told of the shell's state, where that has a stream of its own."""
+
     def close(self) -> None: ...
 
 
 class PipeStreams:
-    """Streams over three pipes; owns the host's ends."""
+    """Streams over four pipes; owns the host's ends."""
 
-    def __init__(self, control: int, output: int, status: int) -> None:
-        self._control, self._output, self._status = control, output, status
-        for fd in (control, output, status):
+    def __init__(self, control: int, output: int, status: int, state: int) -> None:
+        self._control, self._output, self._status, self._state = control, output, status, state
+        self._told = bytearray()
+        for fd in (control, output, status, state):
             os.set_blocking(fd, False)
         self._poll = select.poll()
         self._poll.register(output, select.POLLIN)
@@ -90,7 +97,12 @@ class PipeStreams:
     def receive(self, timeout_s: float) -> tuple[bytes, bytes]:
         output = status = b""
         ended = False
-        for fd, events in self._poll.poll(max(0, int(timeout_s * 1000 + 0.999))):
+        # The state is not waited for: it is there when the status says so. But where it is more
+        # than a pipe holds, the shell waits for us.
+        ready = self._poll.poll(max(0, int(min(timeout_s, _TICK_S) * 1000 + 0.999)))
+        if not ready:
+            self._drain_state()
+        for fd, events in ready:
             if events & select.POLLIN:
                 data = os.read(fd, _CHUNK)
                 if fd == self._output:
@@ -107,10 +119,27 @@ class PipeStreams:
         waiting = int.from_bytes(fcntl.ioctl(self._output, termios.FIONREAD, b"\0\0\0\0"), "little")
         return os.read(self._output, waiting) if waiting else b""
 
+    def state(self) -> bytes:
+        self._drain_state()
+        told = bytes(self._told)
+        self._told.clear()
+        return told
+
+    def _drain_state(self) -> None:
+        try:
+            while data := os.read(self._state, _CHUNK):
+                self._told += data
+                if len(data) < _CHUNK:
+                    return
+                if len(self._told) > _MAX_STATUS:
+                    raise GuestGone("the guest's state stream is flooded")
+        except BlockingIOError:
+            return
+
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            for fd in (self._control, self._output, self._status):
+            for fd in (self._control, self._output, self._status, self._state):
                 os.close(fd)
 
 
@@ -138,6 +167,7 @@ class Channel:
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
         self._pending = bytearray()
+        self._tags: list[str] = []
         self._tag = b""
         self._begun_at: float | None = None
         self._stray = 0
@@ -150,7 +180,9 @@ class Channel:
             raise SandboxError(f"the sandbox's guest did not start within {timeout_s:g} s")
 
     def send(self, verb: str, body: bytes) -> None:
-        tag = secrets.token_hex(4)
+        if not self._tags:
+            self._tags = re.findall("." * 8, secrets.token_hex(4 * _TAGS))
+        tag = self._tags.pop()
         self._tag, self._begun_at, self._stray = tag.encode("ascii"), None, 0
         self._streams.send(message(verb, body, tag))
 
@@ -177,6 +209,7 @@ class Channel:
                 if message_[0] in ends:
                     try:
                         capture.feed(self._streams.flush())
+                        notes += self._state()
                     except GuestGone as gone:
                         raise GuestGone(str(gone), partial=reply(None)) from None
                     return reply(message_)
@@ -199,29 +232,44 @@ class Channel:
             if len(self._pending) > _MAX_STATUS or self._stray > _MAX_STRAY:
                 raise GuestGone("the guest's status stream is flooded", partial=reply(None))
 
+    def _state(self) -> list[tuple[bytes, ...]]:
+        told = bytearray(self._streams.state())
+        found = []
+        while (parts := _take_parts(told)) is not None:
+            if message_ := self._addressed(parts):
+                found.append(message_)
+        return found
+
     def _next_message(self) -> tuple[bytes, ...] | None:
         """Take messages off the pending status bytes up to one that belongs to our tag."""
-        while (parts := self._next_parts()) is not None:
-            letter, tag, code = parts[0][:1], *parts[0][1:].partition(b":")[::2]
-            if letter and tag == self._tag and (letter != b"E" or parts[3] == tag):
-                return letter, code, *parts[1:]
+        while (parts := _take_parts(self._pending)) is not None:
+            if message_ := self._addressed(parts):
+                return message_
             self._stray += 1
         return None
 
-    def _next_parts(self) -> tuple[bytes, ...] | None:
-        """Take one whole message off the pending status bytes."""
-        if self._pending.startswith(b"\0"):
-            self._pending = self._pending.lstrip(b"\0")
-        end = self._pending.find(b"\0")
-        if end < 0:
-            return None
-        for _ in range(_FURTHER_PARTS.get(bytes(self._pending[:1]), 0)):
-            end = self._pending.find(b"\0", end + 1)
-            if end < 0:
-                return None
-        parts = tuple(bytes(self._pending[:end]).split(b"\0"))
-        del self._pending[: end + 1]
-        return parts
+    def _addressed(self, parts: tuple[bytes, ...]) -> tuple[bytes, ...] | None:
+        """A message, if it is an answer to ours."""
+        letter, tag, code = parts[0][:1], *parts[0][1:].partition(b":")[::2]
+        if letter and tag == self._tag and (letter != b"E" or parts[2] == tag):
+            return letter, code, *parts[1:]
+        return None
 
     def close(self) -> None:
         self._streams.close()
+
+
+def _take_parts(pending: bytearray) -> tuple[bytes, ...] | None:
+    """Take one whole message off the bytes that are there."""
+    if pending.startswith(b"\0"):
+        pending[:] = pending.lstrip(b"\0")
+    end = pending.find(b"\0")
+    if end < 0:
+        return None
+    for _ in range(_FURTHER_PARTS.get(bytes(pending[:1]), 0)):
+        end = pending.find(b"\0", end + 1)
+        if end < 0:
+            return None
+    parts = tuple(bytes(pending[:end]).split(b"\0"))
+    del pending[: end + 1]
+    return parts

@@ -30,6 +30,7 @@ _NOT_RESTORED = re.compile(
     rb"|PIPESTATUS|PPID|S?RANDOM|SECONDS|SHELLOPTS|_|__[cstn])(?:=.*)?\n",
     re.MULTILINE,
 )
+_OPTIONS = re.compile(rb'^declare -\S+ (BASHOPTS|SHELLOPTS)="([a-z0-9_:-]*)"$', re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -88,7 +89,9 @@ class Session:
             broken = "the shell took no more commands and was started again"
         if ended.status[0] == b"E":
             cwd = ended.status[2].decode("utf-8", "surrogateescape")
-            return ended.result(cwd=cwd, restarted=broken), ShellState(cwd, ended.status[3])
+            told = [note[2] for note in ended.reply.notes if note[0] == b"V"]
+            declarations = told[-1] if told else state.declarations
+            return ended.result(cwd=cwd, restarted=broken), ShellState(cwd, declarations)
         self.shell_alive = False
         try:
             # A new shell at once, so that a restart never costs a later command its time.
@@ -217,9 +220,21 @@ def _word(text: str) -> str:
 
 
 def restore_script(state: ShellState) -> bytes:
-    """What a fresh shell runs to become the one that ``state`` was taken from."""
+    """What a fresh shell runs to become the one that ``state`` was taken from.
+
+    Options first off and, before functions are read, on (``extglob`` decides what a function may
+    look like); those of ``set`` last, since they may end a shell or make it silent.
+    """
     if state == ShellState():
         return b""
+    kept = dict(_OPTIONS.findall(state.declarations))
     declarations = _NOT_RESTORED.sub(b"", state.declarations)
     cwd = quote(state.cwd.encode("utf-8", "surrogateescape")).encode("ascii")
-    return b"{ cd -- " + cwd + b"\n" + declarations + b"\n} 2>/dev/null\ntrue"
+    lines = [b"{ cd -- " + cwd, declarations]
+    if b"BASHOPTS" in kept:
+        on = b"shopt -s " + kept[b"BASHOPTS"].replace(b":", b" ")
+        lines.insert(0, b"{ shopt -u ${BASHOPTS//:/ }; %s; } > /dev/null 2>&1" % on)
+    if b"SHELLOPTS" in kept:
+        lines.insert(0, b"for __n in ${SHELLOPTS//:/ }; do set +o $__n; done 2> /dev/null")
+        lines += [b"set -o " + name for name in kept[b"SHELLOPTS"].split(b":") if name]
+    return b"\n".join([*lines, b"} 2> /dev/null\ntrue"])

@@ -144,7 +144,7 @@ class Bubblewrap:
                 "argv": [*_GUEST, boot_script(), "bash", str(size)],
                 "env": {**env, "SHELL": "/bin/bash"},
             }
-            streams = pipes.control[0], pipes.output[1], pipes.status[1]
+            streams = pipes.control[0], pipes.output[1], pipes.status[1], pipes.state[1]
             try:
                 started = client.start(request, streams, seed)
             except OSError as error:
@@ -153,7 +153,8 @@ class Bubblewrap:
             undo.callback(os.close, started.root)
             undo.callback(client.stop, started.pid)
             theirs.close()
-            channel = Channel(PipeStreams(pipes.control[1], pipes.output[0], pipes.status[0]))
+            ours = pipes.control[1], pipes.output[0], pipes.status[0], pipes.state[0]
+            channel = Channel(PipeStreams(*ours))
             with contextlib.closing(started.reply):
                 try:
                     channel.boot(_REBOOT_TIMEOUT_S if isinstance(seed, int) else _BOOT_TIMEOUT_S)
@@ -256,7 +257,7 @@ class Bubblewrap:
 
 
 def _allow_descriptors() -> None:
-    """A sandbox takes five of this process's descriptors; the usual soft limit of 1,024 would end
+    """A sandbox takes six of this process's descriptors; the usual soft limit of 1,024 would end
     at two hundred sandboxes, where the hard one allows thousands."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
@@ -270,10 +271,11 @@ class _Pipes(NamedTuple):
     control: tuple[int, int]
     output: tuple[int, int]
     status: tuple[int, int]
+    state: tuple[int, int]
 
 
 def _pipes(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> _Pipes:
-    """Three pipes; who closes which end is settled here."""
+    """Four pipes; who closes which end is settled here."""
 
     def pipe(keep: int) -> tuple[int, int]:
         try:
@@ -286,4 +288,4 @@ def _pipes(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> _Pipes:
         theirs.callback(os.close, ends[1 - keep])
         return ends
 
-    return _Pipes(control=pipe(1), output=pipe(0), status=pipe(0))
+    return _Pipes(control=pipe(1), output=pipe(0), status=pipe(0), state=pipe(0))

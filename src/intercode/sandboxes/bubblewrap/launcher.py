@@ -21,7 +21,7 @@ and descriptors, the first of which is a socket for the answer:
                                          descriptor of the directory that its files belong in
 ``leave``  none                          none; such a folder is not wanted any more
 ``start``  the guest's stdin, stdout,    ``pid``, and descriptors of the upper directory and of
-           stderr                        the root; after that, an ``error`` or the socket's end
+           stderr, and descriptor 3      the root; after that, an ``error`` or the socket's end
 ``stop``   none                          empty, when the sandbox with this ``pid`` is reaped
 =========  ============================  =======================================================
 
@@ -33,6 +33,7 @@ parts are imported: their memory is paid for at each start.
 from __future__ import annotations
 
 import _socket
+import fcntl
 import gc
 import marshal
 import os
@@ -122,9 +123,9 @@ class Launcher:
         reply = _socket.socket(fileno=fds[0])
         try:
             self._do(request, reply, fds)
-        except OSError as error:
+        except Exception as error:
             # That is this request's trouble, not that of all the others.
-            _tell(reply, {"error": str(error), "errno": error.errno})
+            _complain(reply, error)
         finally:
             for fd in fds[1:]:
                 os.close(fd)
@@ -205,16 +206,14 @@ class Launcher:
             folders = inside.settle(request, room, self._mount_point, mount_proc)
             inside.stay_with(self._life)
             _tell(reply, {"pid": int(pid)}, *folders)
-            for number in range(3):
-                os.dup2(fds[1 + number], number)
+            _place(fds[1:])
             if console:
                 console.go()
             inside.give_up(self._filter)
             # Every other descriptor is closed by this.
             os.execve(request["argv"][0], request["argv"], request["env"])
         except BaseException as error:
-            code = error.errno if isinstance(error, OSError) else None
-            _tell(reply, {"error": str(error), "errno": code})
+            _complain(reply, error)
         finally:
             # Also when nobody waits for the answer any more: there must never be two launchers.
             os._exit(1)
@@ -317,6 +316,13 @@ def _tell(reply: _socket.socket, answer: dict[str, Any], *fds: int) -> None:
         return
 
 
+def _place(streams: list[int]) -> None:
+    """Make these the descriptors from 0 on; they take the places of others that end here."""
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, len(streams)) for fd in streams]
+    for number, fd in enumerate(high):
+        os.dup2(fd, number)
+
+
 def _write(path: str, text: bytes) -> None:
     fd = os.open(path, os.O_WRONLY)
     try:
@@ -332,6 +338,11 @@ def _thaw(group: str) -> None:
         _write(f"{group}/freezer.state", b"THAWED")
     except OSError:
         return
+
+
+def _complain(reply: _socket.socket, error: BaseException) -> None:
+    code = error.errno if isinstance(error, OSError) else None
+    _tell(reply, {"error": str(error) or repr(error), "errno": code})
 
 
 def _bind_read_only(source: str, target: str) -> None:

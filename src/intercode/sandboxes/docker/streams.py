@@ -96,6 +96,9 @@ class AttachStreams:
             return output, status
         return self._read(timeout_s)
 
+    def state(self) -> bytes:
+        return b""  # it comes with the status
+
     def flush(self) -> bytes:
         """Have the guest print a word nobody can know, and read up to there: the engine promises no
         order between stdout and stderr, so a status alone does not say that all output has come.

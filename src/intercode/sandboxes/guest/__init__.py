@@ -1,14 +1,17 @@
 """What runs inside a sandbox: two short Bash programs, and the words they speak with the host.
 
 The guest uses Bash builtins only, so it lives on when the agent has deleted every program. It is
-process 1 of the sandbox, which no signal from inside can kill. It speaks over three streams:
+process 1 of the sandbox, which no signal from inside can kill. It speaks over these streams:
 
 - *control* (its stdin): messages ``VERB TAG NUL LENGTH NUL BODY`` from the host; the verb is one
   letter, the tag a word that nobody can guess;
 - *status* (its stderr): messages ``LETTER TAG : CODE NUL`` to the host, out of band of what
   commands print, with the tag of what they answer: an agent that finds this stream can neither
   answer in advance nor make a late answer count for the next command;
-- *output* (its stdout): what commands print, both their streams, as they print it.
+- *output* (its stdout): what commands print, both their streams, as they print it;
+- *state* (its descriptor 3, or if there is none, *status*): after each command of the persistent
+  shell, what a new one would have to take over. Bash writes it a line at a time, which here wakes
+  nobody.
 
 =====  ========================================================================
 verb   meaning
@@ -22,8 +25,8 @@ verb   meaning
 
 Status messages: ``H`` ready; ``B`` a run or a command of the shell begins; ``D`` a run is over;
 ``C`` / ``X`` its working directory / program does not exist; ``Q… NUL OUTPUT`` what a query
-printed; ``S`` the shell stands ready; ``E… NUL CWD NUL DECLARATIONS NUL TAG`` the shell finished a
-command; ``Z`` the shell is gone.
+printed; ``S`` the shell stands ready; ``V… NUL DECLARATIONS`` the shell's state; after that,
+``E… NUL CWD NUL TAG`` it finished a command; ``Z`` the shell is gone.
 
 SIGUSR1, sent to the guest by the host, kills the process group of whatever is running. (So it does
 when an agent sends it: then that agent has killed its own command.)

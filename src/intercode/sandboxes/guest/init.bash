@@ -1,6 +1,8 @@
 # Process 1 of a sandbox. Builtins only. See guest/__init__.py for the protocol.
-# 5: the shell's commands, 7: /dev/null, 8: control, 9: status, 6 and 1: output.
+# 4: the shell's state, 5: its commands, 7: /dev/null, 8: control, 9: status, 6 and 1: output.
 exec 6>&1 7<>/dev/null 8<&0 9>&2 0<&7 2>&7
+# Without a stream of its own, the state goes with the status.
+{ exec 4>&3 3>&-; } || exec 4>&9
 unset x BASH_EXECUTION_STRING
 # Where the host gives this, it spares Bash a look for it among the users.
 declare +x SHELL
@@ -34,7 +36,7 @@ held() {
 # With an argument: the run is over only when what it left in the background prints no more.
 run() {
   local s
-  ( trap - USR1; tell B 0; eval "$body" ) <&7 2>&1 5>&- 6>&- 8<&- &
+  ( trap - USR1; tell B 0; eval "$body" ) <&7 2>&1 4>&- 5>&- 6>&- 8<&- &
   job=$!
   # Not `wait -f`: in Bash 5.2 it now and then spins on a job that is gone. Plain `wait` also ends
   # when a signal comes (then wait on) and when the job has stopped itself, for good (then kill it).
@@ -62,9 +64,9 @@ start_shell() {
       unset -v job shell interrupted stopped verb tag n body SH SH_PID
       set +m --
       eval @SHELL@
-    } 73<&0 72>&9 71>&6 70<&7 <&7 >&6 2>&6 5>&- 6>&- 7>&- 8<&- 9>&-
+    } 74>&4 73<&0 72>&9 71>&6 70<&7 <&7 >&6 2>&6 4>&- 5>&- 6>&- 7>&- 8<&- 9>&-
   else
-    coproc SH { exec /bin/bash --noprofile --norc -c @SHELL@ bash 73<&0 72>&9 71>&6 70<&7 <&7 >&6 2>&6 5>&- 6>&- 7>&- 8<&- 9>&-; }
+    coproc SH { exec /bin/bash --noprofile --norc -c @SHELL@ bash 74>&4 73<&0 72>&9 71>&6 70<&7 <&7 >&6 2>&6 4>&- 5>&- 6>&- 7>&- 8<&- 9>&-; }
   fi
   shell=$!
   exec 5>&"${SH[1]}"
