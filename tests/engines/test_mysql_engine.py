@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,9 +18,12 @@ import pytest
 from intercode.engines.base import QueryLimits
 from intercode.engines.content import Column, Content, ForeignKey, Table
 from intercode.engines.mysql import MySQL
+from intercode.engines.mysql.client import Client
 from intercode.engines.mysql.names import qualified
 from intercode.engines.mysql.rules import rule
 from intercode.engines.mysql.server import parse_url
+from intercode.engines.servers.mariadb import MariaDB
+from intercode.engines.servers.owned import OwnedServer
 from intercode.errors import EngineError, EngineUnavailable, UsageError
 
 PEOPLE = Table(
@@ -349,25 +353,62 @@ def test_another_dialect_is_translated(engine):  # type: ignore[no-untyped-def]
     session.close()
 
 
-def test_a_running_server_by_url(engine):  # type: ignore[no-untyped-def]
-    from intercode.engines.mysql.client import Client
+@pytest.fixture
+def running() -> Iterator[str]:
+    """The URL of a server that is not the engine's own."""
+    try:
+        server = OwnedServer(MariaDB.find())
+    except EngineUnavailable as error:
+        pytest.skip(str(error))
+    server.ensure()
+    yield f"mysql://root@localhost/?socket={server.socket}"
+    server.close()
 
-    url = os.environ.get("INTERCODE_TEST_MYSQL")
-    if not url:
-        pytest.skip("no test: set INTERCODE_TEST_MYSQL to the URL of a server to be used")
-    with MySQL(url) as running:
-        pristine(running)
-        prefix = f"intercode_{running.server.names.token}"
+
+def left_on(url: str) -> list[str]:
     where, login = parse_url(url)
     client = Client(where, *login)
-    assert not any(row[0].startswith(prefix) for row in client.rows("SHOW DATABASES"))
-    assert not client.rows(f"SELECT user FROM mysql.user WHERE user LIKE '{prefix}%'")
+    found = client.rows("SHOW DATABASES") + client.rows("SELECT user FROM mysql.user")
     client.close()
+    return [row[0] for row in found if row[0].startswith("intercode_")]
+
+
+def test_a_running_server_is_left_as_it_was(running: str) -> None:
+    with MySQL(running) as engine:
+        pristine(engine)
+        assert left_on(running)
+    assert left_on(running) == []
+
+
+ABANDONED = """
+import os, signal, sys
+from intercode.engines import conformance
+from intercode.engines.mysql import MySQL
+session = MySQL(sys.argv[1]).open(conformance.CONTENT)
+session.execute("DELETE FROM people")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_owner_left_on_a_running_server_is_swept(running: str) -> None:
+    living = MySQL(running)
+    pristine(living)
+    before = set(left_on(running))
+    subprocess.run([sys.executable, "-c", ABANDONED, running], check=False)
+    abandoned = set(left_on(running)) - before
+    assert abandoned
+    with MySQL(running) as engine:
+        pristine(engine)
+        assert not abandoned & set(left_on(running))
+        pristine(living)
+    living.close()
+    assert left_on(running) == []
 
 
 def test_urls() -> None:
     where, login = parse_url("mysql://me:p%40ss@db.example:3307/")
     assert (where, login) == ({"host": "db.example", "port": 3307}, ("me", "p@ss"))
+    assert parse_url("mysql://root@localhost/?socket=/a%20b")[0]["unix_socket"] == "/a b"
     for wrong in ("http://x/", "mysql://", "mysql://h:port/"):
         with pytest.raises(UsageError):
             parse_url(wrong)

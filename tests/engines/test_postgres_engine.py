@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from intercode.engines.postgres import Postgres
 from intercode.engines.postgres.client import Client
 from intercode.engines.postgres.rules import rule
 from intercode.engines.postgres.server import parse_url
+from intercode.engines.servers.owned import OwnedServer
+from intercode.engines.servers.postgres import ADMIN, PostgreSQL
 from intercode.errors import EngineError, EngineUnavailable, UsageError
 
 PEOPLE = Table(
@@ -278,18 +281,56 @@ def test_many_threads_see_their_own_changes_only(engine):  # type: ignore[no-unt
     pristine(engine)
 
 
-def test_a_running_server_by_url() -> None:
-    url = os.environ.get("INTERCODE_TEST_POSTGRES")
-    if not url:
-        pytest.skip("no test: set INTERCODE_TEST_POSTGRES to the URL of a server to be used")
-    with Postgres(url) as running:
-        pristine(running)
-        prefix = f"intercode_{running.server.names.token}"
+@pytest.fixture
+def running() -> Iterator[str]:
+    """The URL of a server that is not the engine's own."""
+    try:
+        server = OwnedServer(PostgreSQL.find())
+    except EngineUnavailable as error:
+        pytest.skip(str(error))
+    server.ensure()
+    yield f"postgresql://{ADMIN}@localhost/?host={server.run_folder}"
+    server.close()
+
+
+def left_on(url: str) -> list[str]:
     where, login = parse_url(url)
     client = Client(where, *login, "postgres")
-    names = client.rows("SELECT datname FROM pg_database UNION SELECT rolname FROM pg_roles")
-    assert not any(row[0].startswith(prefix) for row in names)
+    found = client.rows("SELECT datname FROM pg_database UNION ALL SELECT rolname FROM pg_roles")
     client.close()
+    return [row[0] for row in found if row[0].startswith("intercode_")]
+
+
+def test_a_running_server_is_left_as_it_was(running: str) -> None:
+    with Postgres(running) as engine:
+        pristine(engine)
+        assert left_on(running)
+    assert left_on(running) == []
+
+
+ABANDONED = """
+import os, signal, sys
+from intercode.engines import conformance
+from intercode.engines.postgres import Postgres
+session = Postgres(sys.argv[1]).open(conformance.CONTENT)
+session.execute("DELETE FROM people")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_owner_left_on_a_running_server_is_swept(running: str) -> None:
+    living = Postgres(running)
+    pristine(living)
+    before = set(left_on(running))
+    subprocess.run([sys.executable, "-c", ABANDONED, running], check=False)
+    abandoned = set(left_on(running)) - before
+    assert abandoned
+    with Postgres(running) as engine:
+        pristine(engine)
+        assert not abandoned & set(left_on(running))
+        pristine(living)
+    living.close()
+    assert left_on(running) == []
 
 
 def test_urls() -> None:

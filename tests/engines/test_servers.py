@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import intercode
 from intercode.engines.servers import process as process_module
 from intercode.engines.servers.mariadb import MariaDB
 from intercode.engines.servers.owned import OwnedServer, servers_root, sweep
@@ -21,6 +24,7 @@ from intercode.engines.servers.postgres import PostgreSQL
 from intercode.engines.servers.watch import Watch
 from intercode.errors import EngineError, EngineUnavailable
 
+ORDINARY = 64_321
 KINDS = {"mariadb": MariaDB, "postgres": PostgreSQL}
 
 
@@ -146,6 +150,38 @@ def test_a_killed_owner_takes_it_along_and_the_next_sweeps(kind) -> None:  # typ
     assert folder.exists()
     sweep()
     assert not folder.exists()
+
+
+def test_for_an_ordinary_user(kind) -> None:  # type: ignore[no-untyped-def]
+    python = shutil.which("python3", path="/usr/bin:/bin")
+    if os.getuid() != 0 or python is None:
+        pytest.skip("no test: needs more than one user, or all tests here are an ordinary user's")
+    home = Path(tempfile.mkdtemp(prefix="ordinary-", dir="/tmp"))
+    shutil.chown(home, ORDINARY, ORDINARY)
+    program = OWNER.format(module=kind.name, kind=type(kind).__name__)
+    env = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "PYTHONPATH": str(Path(intercode.__file__).parents[1]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    try:
+        with subprocess.Popen(
+            [python, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
+            cwd=home, user=ORDINARY, group=ORDINARY, extra_groups=[],
+        ) as owner:  # fmt: skip
+            assert owner.stdout is not None
+            assert owner.stderr is not None
+            path = owner.stdout.readline().decode().strip()
+            if not path and b"No module named" in owner.stderr.read():
+                pytest.skip("no test: this user's Python cannot see the package")
+            assert accepts(path)
+            processes = descendants(owner.pid)
+            owner.kill()
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes))
+    finally:
+        shutil.rmtree(home)
 
 
 def test_a_server_that_does_not_start_says_why(tmp_path) -> None:  # type: ignore[no-untyped-def]

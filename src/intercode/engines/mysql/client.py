@@ -73,11 +73,12 @@ class Client:
         self.user, self.database = user, database
 
     def refresh(self) -> None:
-        """Roll back and forget all that the session set. :raises Lost:"""
+        """Roll back and forget all that the session set, where it stayed in its database.
+
+        :raises Lost:
+        """
         try:
             self._connection.cmd_reset_connection()
-            if self.database:
-                self._connection.cmd_init_db(self.database)
         except self._error as error:
             raise Lost(error.msg) from None
 

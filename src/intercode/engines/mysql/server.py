@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from intercode.engines.mysql import databases
 from intercode.engines.mysql.client import Client
@@ -181,7 +181,8 @@ class Server:
 
 
 def parse_url(url: str) -> tuple[Mapping[str, Any], tuple[str, str]]:
-    """Of ``mysql://user:password@host:port/``: where the server is, and the login.
+    """Of ``mysql://user:password@host:port/``, or ``mysql://user:password@localhost/?socket=PATH``:
+    where the server is, and the login.
 
     :raises UsageError: it is no such URL
     """
@@ -194,5 +195,7 @@ def parse_url(url: str) -> tuple[Mapping[str, Any], tuple[str, str]]:
         raise UsageError(
             f"not the URL of a MySQL server: {url!r}", remedy="mysql://user:password@host:3306/"
         )
-    where = {"host": parts.hostname, "port": port}
+    where: dict[str, Any] = {"host": parts.hostname, "port": port}
+    for path in parse_qs(parts.query).get("socket", ()):
+        where = {"unix_socket": path, "ssl_disabled": True}
     return where, (unquote(parts.username or "root"), unquote(parts.password or ""))

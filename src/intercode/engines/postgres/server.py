@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from intercode.engines.postgres import databases
 from intercode.engines.postgres.client import Client
@@ -183,7 +183,8 @@ def _lock_of(token: str) -> int:
 
 
 def parse_url(url: str) -> tuple[Mapping[str, Any], tuple[str, str]]:
-    """Of ``postgresql://user:password@host:port/``: where the server is, and the login.
+    """Of ``postgresql://user:password@host:port/``, or ``postgresql://user@localhost/?host=FOLDER``
+    with the folder of its socket: where the server is, and the login.
 
     :raises UsageError: it is no such URL
     """
@@ -197,5 +198,6 @@ def parse_url(url: str) -> tuple[Mapping[str, Any], tuple[str, str]]:
             f"not the URL of a PostgreSQL server: {url!r}",
             remedy="postgresql://user:password@host:5432/",
         )
-    where = {"host": parts.hostname, "port": port}
+    folder = parse_qs(parts.query).get("host", [parts.hostname])[0]
+    where = {"host": folder, "port": port}
     return where, (unquote(parts.username or "postgres"), unquote(parts.password or ""))

@@ -12,6 +12,8 @@ from intercode.engines.servers.process import Places
 from intercode.errors import EngineUnavailable
 
 _REMEDY = "apt-get install mariadb-server, or give the URL of a running server"
+_MEMORY_BYTES = 4 << 30
+"""Of address space: a statement that wants more fails, instead of the machine."""
 _INSTALL = (
     "--no-defaults", "--force", "--auth-root-authentication-method=normal", "--skip-test-db",
     "--skip-name-resolve", "--innodb-log-file-size=4M",
@@ -83,8 +85,11 @@ class MariaDB:
         return [install, *_INSTALL, f"--datadir={places.data}"]
 
     def serve(self, places: Places) -> list[str]:
+        limit = shutil.which("prlimit")
+        bounded = (limit, f"--as={_MEMORY_BYTES}") if limit else ()
         return [
-            *self._steady, self.program, "--no-defaults", *_SETTINGS, f"--datadir={places.data}",
+            *bounded, *self._steady, self.program, "--no-defaults", *_SETTINGS,
+            f"--datadir={places.data}",
             f"--socket={places.run}/{self.socket_name}", f"--pid-file={places.scratch}/pid",
             f"--tmpdir={places.scratch}", f"--secure-file-priv={places.empty}",
         ]  # fmt: skip
