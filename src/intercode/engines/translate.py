@@ -55,17 +55,24 @@ def _translated(sql: str, source: str, target: str, names: tuple[str, ...]) -> s
     return written
 
 
-def parse(sql: str, dialect: str) -> exp.Expression:
-    """One statement as a tree, which is the caller's own. :raises SyntaxFault: it is none."""
+def require_sqlglot() -> None:
+    """:raises EngineUnavailable: it is missing."""
+    _sqlglot()
+
+
+def parse(sql: str, dialect: Any) -> exp.Expression:
+    """One statement as a tree, which is the caller's own. The dialect may be a class of sqlglot's,
+    then one of MySQL's. :raises SyntaxFault: it is none."""
     sqlglot = _sqlglot()
+    spoken = dialect if isinstance(dialect, str) else "mysql"
     try:
         trees = [tree for tree in sqlglot.parse(sql, read=dialect) if tree is not None]
     except sqlglot.errors.ParseError as error:
-        raise SyntaxFault(_phrase(sql, dialect, error)) from error
+        raise SyntaxFault(_phrase(sql, spoken, error)) from error
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
-        raise SyntaxFault(_near(dialect, sql, 1)) from error
+        raise SyntaxFault(_near(spoken, sql, 1)) from error
     if len(trees) != 1:
-        raise SyntaxFault(_near(dialect, "" if not trees else sql, 1))
+        raise SyntaxFault(_near(spoken, "" if not trees else sql, 1))
     tree: exp.Expression = trees[0]
     return tree
 

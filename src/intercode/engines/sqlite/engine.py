@@ -6,12 +6,15 @@ import sqlite3
 import threading
 
 from intercode.engines.base import DIALECTS, Policy
-from intercode.engines.content import Content
+from intercode.engines.content import Content, Table
+from intercode.engines.ddl import create_table
+from intercode.engines.sqlite.mysql import functions
+from intercode.engines.sqlite.mysql.speech import MySQLSpeech
 from intercode.engines.sqlite.session import SqliteSession
 from intercode.engines.sqlite.speech import OwnSpeech, Speech, TranslatedSpeech
 from intercode.engines.sqlite.template import Template
 from intercode.engines.statements import kind_of
-from intercode.engines.translate import SyntaxFault, translate
+from intercode.engines.translate import SyntaxFault, require_sqlglot, translate
 from intercode.errors import EngineError, EngineUnavailable, UsageError
 
 _OLDEST = (3, 40, 0)
@@ -21,7 +24,8 @@ class SQLite:
     """See `intercode.engines.base.Engine`. Nothing is started and no file is touched.
 
     Values come back as SQLite stores them: dates as text, decimals as numbers, unless the session's
-    dialect is MySQL's.
+    dialect is MySQL's. ``full_group_by`` is then MySQL's mode ONLY_FULL_GROUP_BY, which MySQL 8 has
+    on and MariaDB off.
 
     :raises EngineUnavailable: Python's SQLite library is too old.
     """
@@ -29,12 +33,13 @@ class SQLite:
     name = "sqlite"
     dialect = "sqlite"
 
-    def __init__(self) -> None:
+    def __init__(self, *, full_group_by: bool = False) -> None:
         if sqlite3.sqlite_version_info < _OLDEST:
             raise EngineUnavailable(
                 f"SQLite {sqlite3.sqlite_version} is too old",
                 remedy="a Python whose sqlite3 is 3.40 or newer",
             )
+        self._full_group_by = full_group_by
         self._lock = threading.Lock()
         self._templates: dict[tuple[str, str], tuple[Template, Speech]] = {}
         self._sessions: set[SqliteSession] = set()
@@ -73,15 +78,35 @@ class SQLite:
             return found
         with self._lock:
             if key not in self._templates:
-                self._templates[key] = _made(content, dialect)
+                self._templates[key] = _made(content, dialect, self._full_group_by)
             return self._templates[key]
 
 
-def _made(content: Content, dialect: str) -> tuple[Template, Speech]:
+def _made(content: Content, dialect: str, full_group_by: bool) -> tuple[Template, Speech]:
     if dialect not in DIALECTS:
         raise UsageError(f"no dialect {dialect!r}", remedy=f"one of {', '.join(DIALECTS)}")
+    if dialect != "sqlite" or (content.extra and content.dialect != "sqlite"):
+        require_sqlglot()
+    if dialect == "mysql":
+        return _mysql(content, full_group_by)
     speech = OwnSpeech() if dialect == "sqlite" else TranslatedSpeech(dialect)
-    return Template(content, extra=_extra(content)), speech
+
+    def create(table: Table) -> str:
+        return create_table(table, content.dialect, "sqlite")
+
+    return Template(content, create=create, extra=_extra(content)), speech
+
+
+def _mysql(content: Content, full_group_by: bool) -> tuple[Template, Speech]:
+    speech = MySQLSpeech(content, full_group_by=full_group_by)
+    template = Template(
+        content,
+        create=lambda table: speech.made_by(table.name),
+        fit=speech.fitted,
+        extra=_extra(content),
+        setup=functions.register,
+    )
+    return template, speech
 
 
 def _extra(content: Content) -> list[str]:

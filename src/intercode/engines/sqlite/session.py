@@ -103,26 +103,28 @@ class SqliteSession:
     def _leniently(
         self, lane: Lane, sql: str, limits: QueryLimits, parameters: tuple[Any, ...]
     ) -> QueryResult | None:
-        lane.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        try:
+        with _lenient(lane.connection):
             return self._attempt(lane, sql, limits, parameters)
-        finally:
-            lane.connection.text_factory = str
 
     @contextmanager
     def looking(self) -> Iterator[sqlite3.Connection]:
         """The database as it is now, for the engine's own questions."""
-        connection = self._lane().connection
-        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        try:
+        with _lenient(self._lane().connection) as connection:
             yield connection
-        finally:
-            connection.text_factory = str
 
     @property
     def pristine(self) -> bool:
         """Nothing can have changed: there is no copy of its own yet."""
         return self._own is None
+
+    @property
+    def reshaped(self) -> bool:
+        """The schema may be another than the template's."""
+        return self._own is not None and self._own.guard.touched_schema
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._own is not None and self._own.connection.in_transaction
 
     def schema(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
         self._require_open()
@@ -136,7 +138,7 @@ class SqliteSession:
         found: dict[str, TableState | None] = {}
         reader = self.template.reader()
         try:
-            with self.looking() as connection:
+            with self.looking() as connection, _lenient(reader.connection):
                 before, now = _tables(reader.connection), _tables(connection)
                 candidates = [*now, *(name for name in before if name not in now)]
                 for key in candidates:
@@ -208,6 +210,16 @@ class SqliteSession:
         if self._own is not None:
             self._own.connection.close()
             self._own = None
+
+
+@contextmanager
+def _lenient(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Text that is no UTF-8 is read all the same."""
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    try:
+        yield connection
+    finally:
+        connection.text_factory = str
 
 
 def _fetched(cursor: sqlite3.Cursor, late: Callable[[], bool], limits: QueryLimits) -> QueryResult:

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
 from intercode.engines.content import Content, Table
-from intercode.engines.ddl import create_table, quote
+from intercode.engines.ddl import quote
 from intercode.engines.sqlite import guard, text
 from intercode.errors import EngineError
 
@@ -26,6 +27,7 @@ _IDLE = 32
 """Readers that wait in a pool at most; each holds up to 2 MiB of pages."""
 
 Setup = Callable[[sqlite3.Connection], None]
+Fit = Callable[[Table], Iterable[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,16 @@ class Lane:
 
 
 class Template:
-    """One content as a database. ``create`` writes a table's CREATE TABLE, ``setup`` makes a new
-    connection speak the dialect (functions, collations), before any table is made too."""
+    """One content as a database. ``create`` writes a table's CREATE TABLE, ``fit`` gives its rows
+    as they are to be stored, ``setup`` makes a new connection speak the dialect (functions,
+    collations), before any table is made too."""
 
     def __init__(
         self,
         content: Content,
         *,
-        create: Callable[[Table], str] | None = None,
+        create: Callable[[Table], str],
+        fit: Fit = attrgetter("rows"),
         extra: Iterable[str] = (),
         setup: Setup = text.register,
     ) -> None:
@@ -59,18 +63,23 @@ class Template:
         self._idle: list[Lane] = []
         self._keeper = self._connect(self._uri)
         try:
-            self._fill(create or (lambda t: create_table(t, content.dialect, "sqlite")), extra)
+            self._fill(create, fit, extra)
         except sqlite3.Error as error:
             self._keeper.close()
             raise EngineError(f"{content.name}: SQLite cannot hold it: {error}") from error
         self.pages: int = self._keeper.execute("PRAGMA page_count").fetchone()[0]
 
-    def _fill(self, create: Callable[[Table], str], extra: Iterable[str]) -> None:
+    def _fill(
+        self,
+        create: Callable[[Table], str],
+        fit: Fit,
+        extra: Iterable[str],
+    ) -> None:
         keeper = self._keeper
         keeper.execute("BEGIN")
         for table in self.content.tables:
             keeper.execute(create(table))
-            insert(keeper, table.name, table.rows)
+            insert(keeper, table.name, fit(table))
         for statement in extra:
             keeper.execute(statement)
         keeper.execute("COMMIT")
