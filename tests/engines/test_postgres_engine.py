@@ -333,6 +333,46 @@ def test_what_a_killed_owner_left_on_a_running_server_is_swept(running: str) -> 
     assert left_on(running) == []
 
 
+def test_for_a_mysql_agent_text_compares_as_it_knows(engine):  # type: ignore[no-untyped-def]
+    expected = {
+        "SELECT ID FROM people WHERE name = 'ADA  '": ((1,),),
+        "SELECT name FROM pets WHERE name IN ('REX', 'x')": (("Rex",),),
+        "SELECT count(*) FROM people WHERE name > 'b'": ((2,),),
+        "SELECT t + 5, t * 2, t = 10, t > 9, t < 9 FROM (SELECT '10 apples' AS t) AS x": (
+            (15.0, 20.0, True, True, False),
+        ),
+        "SELECT avg(n), sum(n) FROM (SELECT '1' AS n UNION ALL SELECT '4x') AS t": ((2.5, 5.0),),
+    }
+    for begin in ("", "SET datestyle = 'ISO'"):
+        session = engine.open(CONTENT, dialect="mysql")
+        if begin:
+            one(session, "BEGIN")
+        for sql, rows in expected.items():
+            assert one(session, sql).rows == rows, sql
+        session.close()
+    own = engine.open(CONTENT)
+    assert one(own, "SELECT id FROM people WHERE name = 'ADA'").rows == ()
+    assert "does not exist" in one(own, "SELECT 'a'::text = 7").error
+    own.close()
+
+
+def test_for_a_mysql_agent_groups_may_be_loose(engine):  # type: ignore[no-untyped-def]
+    sql = (
+        "SELECT p.name, count(*) FROM people AS p JOIN pets AS q ON p.ID = q.owner "
+        "GROUP BY q.owner HAVING count(*) > 0 ORDER BY p.name DESC"
+    )
+    for begin in ("", "BEGIN"):
+        session = engine.open(CONTENT, dialect="mysql")
+        if begin:
+            one(session, begin)
+        found = one(session, sql)
+        assert (found.columns, found.rows) == (("name", "count"), (("Chloé", 1), ("Ada", 1)))
+        session.close()
+    own = engine.open(CONTENT)
+    assert "GROUP BY" in one(own, sql).error
+    own.close()
+
+
 def test_urls() -> None:
     where, login = parse_url("postgresql://me:p%40ss@db.example:5433/")
     assert (where, login) == ({"host": "db.example", "port": 5433}, ("me", "p@ss"))

@@ -43,6 +43,7 @@ class Client:
         from psycopg.types.string import TextLoader
 
         self._errors, self._adapt, self._pq = psycopg, adapt, pq
+        self._path = ""
         self._chunked = pq.version() >= 170000
         try:
             self._connection = psycopg.connect(
@@ -86,6 +87,17 @@ class Client:
             self._connection.execute(sql.encode("utf-8"))
         except self._errors.Error as error:
             raise Lost(_message(error)) from None
+
+    def look_in(self, path: str) -> None:
+        """For what has no schema before it. :raises Lost:"""
+        if path != self._path:
+            self.plain(f"SET search_path = {path}")
+            self._path = path
+
+    def forget(self) -> None:
+        """All that the session set. :raises Lost:"""
+        self.plain("DISCARD ALL")
+        self._path = ""
 
     def run(
         self, sql: str, limits: QueryLimits, timeout_s: float, watch: Watch, *, reads: bool = False

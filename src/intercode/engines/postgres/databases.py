@@ -13,6 +13,7 @@ from typing import Any
 
 from intercode.engines.content import Content, ForeignKey, Row, Table
 from intercode.engines.ddl import add_foreign_keys, create_table
+from intercode.engines.postgres import lenient
 from intercode.engines.postgres.client import Client
 from intercode.errors import EngineError
 
@@ -95,6 +96,9 @@ def close_off(admin: Client) -> None:
         admin.rows(f"REVOKE ALL ON {tables} FROM PUBLIC")
         admin.rows("REVOKE ALL ON LANGUAGE plpgsql FROM PUBLIC")
     admin.rows("REVOKE ALL ON SCHEMA public FROM PUBLIC")
+    for statement in lenient.definitions():
+        admin.rows(statement)
+    admin.rows(f"GRANT USAGE ON SCHEMA {lenient.SCHEMA} TO PUBLIC")
 
 
 def load(admin: Client, content: Content, reader: str, writer: str, definer: str) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from intercode.engines.base import Policy, QueryLimits, QueryResult, TableState
-from intercode.engines.postgres import databases
+from intercode.engines.postgres import databases, lenient
 from intercode.engines.postgres.client import Answer, Client, Lost
 from intercode.engines.postgres.rules import Ruling, rule
 from intercode.engines.postgres.server import Server
@@ -55,7 +55,10 @@ class PostgresSession:
         self._dialect = dialect
         self._closed = closed
         self._generation = server.generation
-        self._reader: Client | None = store.reader(template)
+        # What a GROUP BY leaves open is any row's in both.
+        self._lenient = dialect in ("mysql", "sqlite")
+        self._path = lenient.PATH if dialect == "mysql" else "public"
+        self._reader: Client | None = store.reader(template, self._path)
         self._slot: Slot | None = None
         self._in_block = False
         self._aborted = False
@@ -98,29 +101,36 @@ class PostgresSession:
         if ruling.refusal is not None:
             return QueryResult(error=ruling.refusal, refused=True)
         try:
-            if ruling.pure and self._slot is None:
-                answer = self._run(self._reading(), statement, ruling, limits, deadline)
-            else:
-                slot = self._own()
-                answer = self._within(slot.client, statement, ruling, limits, deadline)
-                if answer.result.ok:
-                    self._journal.append(statement)
+            aborted = self._aborted
+            answer = self._answer(statement, ruling, limits, deadline)
+            if answer.state == lenient.GROUPING_ERROR and self._lenient:
+                again, self._aborted = lenient.loosely_grouped(statement), aborted
+                answer = self._answer(again, ruling, limits, deadline)
         except Lost as lost:
             return self._mend(str(lost))
         return self._server.names.result(answer.result, self._template.content.name)
 
+    def _answer(
+        self, statement: str, ruling: Ruling, limits: QueryLimits, deadline: float
+    ) -> Answer:
+        if ruling.pure and self._slot is None:
+            return self._run(self._reading(), statement, ruling, limits, deadline)
+        answer = self._within(self._own().client, statement, ruling, limits, deadline)
+        if answer.result.ok:
+            self._journal.append(statement)
+        return answer
+
     def _reading(self) -> Client:
         if self._reader is None:
-            self._reader = self._store.reader(self._template)
+            self._reader = self._store.reader(self._template, self._path)
         return self._reader
 
     def _own(self) -> Slot:
         """The private copy, with its transaction open. :raises Lost:"""
         if self._slot is None:
-            self._slot = self._store.slot(self._template, _ROLES[self._policy])
+            self._slot = self._store.slot(self._template, _ROLES[self._policy], self._path)
             self._in_block = self._aborted = False
             self._journal = []
-            self._slot.client.plain("BEGIN")
             if self._reader is not None:
                 self._store.give_back(self._template, self._reader)
                 self._reader = None

@@ -103,14 +103,21 @@ class Store:
             self._numbers += 1
             return self._server.names.database(self._numbers)
 
-    def reader(self, template: Template) -> Client:
+    def reader(self, template: Template, path: str) -> Client:
+        """``path``: where it looks for what has no schema before it."""
+        client: Client | None = None
         with self._lock:
-            while template.readers:
+            while template.readers and (client is None or client.lost):
                 client = template.readers.pop()
-                if not client.lost:
-                    return client
-        self._make_room()
-        return self._server.connect(template.shared, "r")
+        if client is None or client.lost:
+            self._make_room()
+            client = self._server.connect(template.shared, "r")
+        try:
+            client.look_in(path)
+        except Lost as error:
+            client.close()
+            raise EngineError(f"the PostgreSQL server is gone: {error}") from None
+        return client
 
     def give_back(self, template: Template, client: Client) -> None:
         with self._lock:
@@ -119,15 +126,22 @@ class Store:
                 return
         client.close()
 
-    def slot(self, template: Template, letter: str) -> Slot:
+    def slot(self, template: Template, letter: str, path: str) -> Slot:
+        """A private copy with its transaction open. :raises Lost:"""
+        found: Slot | None = None
         with self._lock:
             for place, slot in enumerate(template.spare):
                 if slot.letter == letter:
-                    return template.spare.pop(place)
-        self._make_room()
-        name = self._name()
-        self._server.create(name, template.database.name)
-        return Slot(name, letter, self._server.connect(name, letter))
+                    found = template.spare.pop(place)
+                    break
+        if found is None:
+            self._make_room()
+            name = self._name()
+            self._server.create(name, template.database.name)
+            found = Slot(name, letter, self._server.connect(name, letter))
+        found.client.look_in(path)
+        found.client.plain("BEGIN")
+        return found
 
     def _make_room(self) -> None:
         """Close what is spare where it has become much, of other databases first."""
@@ -153,7 +167,7 @@ class Store:
         slot.uses += 1
         try:
             slot.client.plain("ROLLBACK")
-            slot.client.plain("DISCARD ALL")
+            slot.client.forget()
         except Lost:
             self.discard(slot)
             return
