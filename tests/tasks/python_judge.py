@@ -87,22 +87,27 @@ def _verdicts(spec: TestSpec, code: str) -> Iterator[bool | None]:
         yield from (_prints(case, code) for case in spec.cases)
         return
     if spec.style == "source":
-        exec(spec.tests[0], space)
+        _run(spec.tests[0], space)
         names = [name for name in ("test_string", "test_execution") if name in space]
         yield all(_passes(lambda name=name: space[name](code)) for name in names)
         return
-    exec(spec.given, space)
-    exec(code, space)
-    exec(spec.setup, space)
+    _run(spec.given, space)
+    _run(code, space)
+    _run(spec.setup, space)
     if spec.style == "asserts":
-        yield from (_passes(lambda test=test: exec(test.strip(), space)) for test in spec.tests)
+        yield from (_passes(lambda test=test: _run(test.strip(), space)) for test in spec.tests)
     elif spec.style == "check":
-        exec(spec.tests[0], space)
+        _run(spec.tests[0], space)
         yield _passes(lambda: space["check"](space[spec.entry_point]))
     elif spec.style == "call":
         yield from (_gives(case, spec, space) for case in spec.cases)
     else:
         yield from _compared(spec, space)
+
+
+def _run(program: str, space: dict[str, Any]) -> None:
+    """As a program of its own: what this file imports from the future is not inherited."""
+    exec(compile(program, "<submission>", "exec", dont_inherit=True), space)
 
 
 def _passes(test: Any) -> bool:
@@ -131,7 +136,7 @@ def _prints(case: StdinCase | CallCase, code: str) -> bool:
     sys.stdin = io.TextIOWrapper(io.BytesIO(case.input.encode()))
     try:
         with redirect_stdout(printed):
-            exec(code, {"__name__": "__main__"})
+            _run(code, {"__name__": "__main__"})
     except SystemExit:
         pass
     except BaseException:
@@ -145,9 +150,9 @@ def _lines(text: str) -> list[str]:
 
 def _compared(spec: TestSpec, space: dict[str, Any]) -> Iterator[bool | None]:
     reference: dict[str, Any] = {}
-    exec(spec.given, reference)
-    exec(spec.reference, reference)
-    exec(spec.agree, reference)
+    _run(spec.given, reference)
+    _run(spec.reference, reference)
+    _run(spec.agree, reference)
     for text in (*spec.base, *spec.plus):
         try:
             expected = reference[spec.entry_point](*_read(text))
