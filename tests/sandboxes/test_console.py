@@ -73,3 +73,16 @@ def test_a_fork_has_one_of_its_own(sandbox: Sandbox) -> None:
     (fork,) = sandbox.fork()  # type: ignore[attr-defined]
     assert said(fork, "echo $PPID; readlink /proc/1/fd/0") == "0\n/dev/pts/0\n"
     fork.close()
+
+
+def test_a_name_server_answers_out_of_sight(sandbox: Sandbox) -> None:
+    asked = (
+        "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(1); "
+        "s.connect(('127.0.0.1', 53)); "
+        "s.send(bytes.fromhex('abcd01000001000000000000') + b'\\x09localhost\\0\\0\\1\\0\\1'); "
+        "print(s.recv(512)[-4:])"
+    )
+    result = sandbox.run(["python3", "-c", asked])
+    assert result.output == "b'\\x7f\\x00\\x00\\x01'\n"
+    assert sandbox.run("cat /etc/resolv.conf").output == "nameserver 127.0.0.1\n"
+    assert sandbox.process_count() == 0

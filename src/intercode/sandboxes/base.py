@@ -72,8 +72,9 @@ class Image:
     have it so: ``du`` tells. A start may take longer for it."""
     console: bool = False
     """Process 1 is a shell at a terminal, and what is run comes in from outside and has no parent
-    to be seen, as in a container that commands are executed in, where a back end can have it so.
-    For sandboxes without a persistent shell."""
+    to be seen, as in a container that commands are executed in; and a name server answers, which
+    knows nobody but ``localhost``. Where a back end can have it so, and for sandboxes without a
+    persistent shell."""
 
 
 @dataclass(frozen=True)

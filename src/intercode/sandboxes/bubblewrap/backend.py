@@ -126,7 +126,7 @@ class Bubblewrap:
         name = new_name()
         size, _ = boot_program()
         with contextlib.ExitStack() as undo, contextlib.ExitStack() as theirs:
-            group = self._group(name, limits)
+            group = self._group(name, limits, image)
             if group is not None:
                 undo.callback(discard, group)
             pipes = _pipes(undo, theirs)
@@ -163,13 +163,14 @@ class Bubblewrap:
             undo.pop_all()
             return Instance(name, started, channel, group)
 
-    def _group(self, name: str, limits: Limits) -> Group | None:
+    def _group(self, name: str, limits: Limits, image: Image) -> Group | None:
         if self._cgroups is None:
             return None
         # Files live in memory and are counted there: a full disk must leave the memory its due.
         memory_mib = limits.memory_mib + limits.disk_mib + 16
+        processes = limits.processes + (5 if image.console else 3)
         return self._cgroups.create(
-            name, memory_mib=memory_mib, processes=limits.processes + 3, cpus=limits.cpus
+            name, memory_mib=memory_mib, processes=processes, cpus=limits.cpus
         )
 
     def _rlimits(self, limits: Limits) -> list[tuple[int, int]]:

@@ -161,12 +161,15 @@ class ImageStore:
 
 
 def _naming(image: Image) -> tuple[Layer, ...]:
-    """A layer with the files in which a machine's own name stands, where it has one."""
-    if not image.address:
-        return ()
-    name = shlex.quote(image.hostname)
-    hosts = shlex.quote(f"{_HOSTS}{image.address}\t{image.hostname}\n")
-    return (Layer(setup=(f"echo {name} > /etc/hostname; printf %s {hosts} > /etc/hosts",)),)
+    """A layer with the files in which names stand: the machine's own, and who to ask for others."""
+    said = []
+    if image.address:
+        name = shlex.quote(image.hostname)
+        hosts = shlex.quote(f"{_HOSTS}{image.address}\t{image.hostname}\n")
+        said += [f"echo {name} > /etc/hostname", f"printf %s {hosts} > /etc/hosts"]
+    if image.console:
+        said += ["echo nameserver 127.0.0.1 > /etc/resolv.conf"]
+    return (Layer(setup=("; ".join(said),)),) if said else ()
 
 
 def _layer_digest(below: str, layer: Layer) -> str:

@@ -44,7 +44,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from intercode.sandboxes import linux
-from intercode.sandboxes.bubblewrap import inside
+from intercode.sandboxes.bubblewrap import inside, names
 from intercode.sandboxes.bubblewrap.console import Console
 
 _MAX_MESSAGE = 1 << 18
@@ -201,6 +201,8 @@ class Launcher:
                 inside.become_root()
             console = mount_proc = None
             if request["console"]:
+                if not request["network"]:
+                    names.start(self._filter)
                 console = Console(fds[2], self._filter, request["env"])
                 mount_proc = console.mount_proc
             folders = inside.settle(request, room, self._mount_point, mount_proc)

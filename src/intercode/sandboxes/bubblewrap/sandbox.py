@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -253,7 +254,9 @@ class BubblewrapSandbox:
         """Everything below the guest, as the host numbers it."""
         instance = self._live()
         guest = instance.started.pid
-        ours = {guest, next(_children(guest), guest)} if self.image.console else {guest}
+        # Before the guest has any of its own: a name server and process 1.
+        first = islice(_children(guest), 1 if self.limits.network else 2)
+        ours = {guest, *first} if self.image.console else {guest}
         found = _descendants(guest) if instance.group is None else instance.group.pids()
         return sorted(set(found) - ours)
 
