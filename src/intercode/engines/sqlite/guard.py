@@ -26,23 +26,27 @@ _SCHEMA = {
     sqlite3.SQLITE_CREATE_TABLE,
     sqlite3.SQLITE_CREATE_TRIGGER,
     sqlite3.SQLITE_CREATE_VIEW,
-    sqlite3.SQLITE_CREATE_TEMP_INDEX,
-    sqlite3.SQLITE_CREATE_TEMP_TABLE,
-    sqlite3.SQLITE_CREATE_TEMP_TRIGGER,
-    sqlite3.SQLITE_CREATE_TEMP_VIEW,
     sqlite3.SQLITE_DROP_INDEX,
     sqlite3.SQLITE_DROP_TABLE,
     sqlite3.SQLITE_DROP_TRIGGER,
     sqlite3.SQLITE_DROP_VIEW,
-    sqlite3.SQLITE_DROP_TEMP_INDEX,
-    sqlite3.SQLITE_DROP_TEMP_TABLE,
-    sqlite3.SQLITE_DROP_TEMP_TRIGGER,
-    sqlite3.SQLITE_DROP_TEMP_VIEW,
     sqlite3.SQLITE_ALTER_TABLE,
     sqlite3.SQLITE_REINDEX,
     sqlite3.SQLITE_ANALYZE,
 }
+_TEMPORARY = {
+    sqlite3.SQLITE_CREATE_TEMP_INDEX,
+    sqlite3.SQLITE_CREATE_TEMP_TABLE,
+    sqlite3.SQLITE_CREATE_TEMP_TRIGGER,
+    sqlite3.SQLITE_CREATE_TEMP_VIEW,
+    sqlite3.SQLITE_DROP_TEMP_INDEX,
+    sqlite3.SQLITE_DROP_TEMP_TABLE,
+    sqlite3.SQLITE_DROP_TEMP_TRIGGER,
+    sqlite3.SQLITE_DROP_TEMP_VIEW,
+}
+"""What only the session itself sees, and what is gone with it."""
 _MASTERS = {"sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema"}
+_TEMPORARY_MASTERS = {"sqlite_temp_master", "sqlite_temp_schema"}
 _BARE_TABLES = {"sqlite_dbpage", "sqlite_stmt", "dbstat", "bytecode", "tables_used"}
 """Virtual tables of the library that show or change its inside."""
 _BARE_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
@@ -146,7 +150,10 @@ class Guard:
             if self.writable:
                 self.touched.add(first.lower())
             return self._on_own()
-        if action in _SCHEMA or action in _ROWS:
+        temporary = first.lower() in _TEMPORARY_MASTERS if action in _ROWS else action in _TEMPORARY
+        if temporary and self.policy != "read-only":
+            return self._on_own()
+        if action in _SCHEMA | _TEMPORARY or action in _ROWS:
             if self.policy != "ddl":
                 return self._may(False)
             self.touched_schema = self.writable
