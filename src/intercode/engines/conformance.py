@@ -293,6 +293,17 @@ def a_policy_keeps_what_it_says(engine: Engine) -> None:
             )
 
 
+def temporary_tables_are_a_sessions_own(engine: Engine) -> None:
+    make = "CREATE TEMPORARY TABLE mine AS SELECT id FROM people WHERE id = 1"
+    with _session(engine, "read-only") as session:
+        assert session.execute(make, _FAST)[0].refused, "read-only: a temporary table is made"
+    with _session(engine, "write") as session, _session(engine, "write") as other:
+        assert session.execute(make, _FAST)[0].ok, "write: a temporary table is refused"
+        _seen("its rows", _rows(session, "SELECT id FROM mine"), ((1,),))
+        _seen("what changed", dict(session.changed()), {})
+        assert not other.execute("SELECT id FROM mine", _FAST)[0].ok, "another session sees it"
+
+
 _ENDLESS = (
     "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT 1 FROM c) SELECT count(*) FROM c",
     "SELECT count(*) FROM " + ", ".join(f"digits AS d{n}" for n in range(13)),
@@ -431,6 +442,7 @@ PROMISES: tuple[Promise, ...] = (
     committed_writes_are_gone,
     a_dropped_table_comes_back,
     a_policy_keeps_what_it_says,
+    temporary_tables_are_a_sessions_own,
     a_timeout_stops_the_query,
     a_query_without_end_ends,
     a_timeout_of_a_write_leaves_nothing,
