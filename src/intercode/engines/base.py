@@ -13,9 +13,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from intercode.engines.content import Content, Row
 
 Policy = Literal["read-only", "write", "ddl"]
-"""What statements may do: read; also change rows, and make temporary tables, which are the session's
-own; also change the schema. Under none of them may a
-statement reach a file, another database, an extension, the server's settings or its users."""
+"""What statements may do: read; also change rows, and make temporary tables, which are a session's
+own; also change the schema. Under none of them may a statement reach a file, another database, an
+extension, the server's settings or its users."""
 
 DIALECTS = ("sqlite", "mysql", "postgres", "duckdb")
 

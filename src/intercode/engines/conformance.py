@@ -198,7 +198,8 @@ def errors_are_results(engine: Engine) -> None:
         for sql in (
             "SELECT * FROM no_such_table", "SELECT no_such_column FROM people", "SELEC 1",
             "SELECT 'open", "", "   ", ";", "-- nothing", "SELECT (",
-            "INSERT INTO people VALUES (1)", "INSERT INTO people VALUES (1, 'twice', 1)", "\x00", "SELECT \ud800",
+            "INSERT INTO people VALUES (1)", "INSERT INTO people VALUES (1, 'twice', 1)",
+            "\x00", "SELECT \ud800",
         ):  # fmt: skip
             results = session.execute(sql, _FAST)
             _seen(f"number of results of {sql!r}", len(results), 1)
