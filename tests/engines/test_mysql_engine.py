@@ -95,6 +95,8 @@ def test_errors_are_the_servers_message_alone(engine):  # type: ignore[no-untype
     session = engine.open(CONTENT)
     assert one(session, "SELECT * FROM nosuch").error == "Table 'pets.nosuch' doesn't exist"
     assert one(session, "SELECT nosuch FROM pets").error.startswith("Unknown column 'nosuch' in ")
+    assert one(session, "SELECT * FROM pets.nosuch").error == "Table 'pets.nosuch' doesn't exist"
+    assert one(session, "SELECT nosuch(1)").error == "FUNCTION pets.nosuch does not exist"
     assert "near 'SELEC 1'" in one(session, "SELEC 1").error
     session.close()
 

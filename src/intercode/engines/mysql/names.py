@@ -38,6 +38,12 @@ def in_catalog(sql: str, shown: str, real: str) -> str:
     return "".join(parts)
 
 
+def missing(error: str, shown: str) -> frozenset[str]:
+    """The table that an error speaks of as one of the database ``shown``."""
+    found = re.search(rf"`?{re.escape(shown)}`?\.`?([^`'.\s]+)`?", error, re.IGNORECASE)
+    return frozenset((found[1].lower(),)) if found else frozenset()
+
+
 def qualified(sql: str, shown: str, real: str, tables: Container[str]) -> str:
     """With ``real`` where ``shown`` can only be the database. ``tables``: its own, in lower case.
 

@@ -19,7 +19,7 @@ from intercode.errors import EngineError, UsageError
 _WRITE = "SELECT, SHOW VIEW, INSERT, UPDATE, DELETE, EXECUTE, CREATE TEMPORARY TABLES, LOCK TABLES"
 _ROLES = {
     "r": "SELECT, SHOW VIEW",
-    "o": "SELECT, SHOW VIEW",
+    "o": "SELECT, SHOW VIEW, EXECUTE",
     "w": _WRITE,
     "d": f"{_WRITE}, CREATE, DROP, ALTER, INDEX, REFERENCES, TRIGGER, CREATE VIEW, "
     "CREATE ROUTINE, ALTER ROUTINE",
@@ -125,15 +125,15 @@ class Server:
             self._disconnect()
             return False
 
-    def user(self, suffix: str, database: str) -> tuple[str, str]:
+    def user(self, suffix: str, database: str, more: str = "") -> tuple[str, str]:
         """Name and password of the user for ``database``, with the privileges that the first letter
-        of ``suffix`` stands for."""
+        of ``suffix`` stands for, and ``more``."""
         name = self.names.user(suffix)
         if name not in self._users:
             with self.admin() as admin:
                 account = f"'{name}'@'{self._where_users}'"
                 admin.rows(f"CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{self._password}'")
-                admin.rows(f"GRANT {_ROLES[suffix[0]]} ON `{database}`.* TO {account}")
+                admin.rows(f"GRANT {_ROLES[suffix[0]]}{more} ON `{database}`.* TO {account}")
                 self._users.add(name)
         return name, self._password
 

@@ -19,7 +19,7 @@ from typing import Any
 from intercode.engines.base import Policy, QueryLimits, QueryResult, TableState
 from intercode.engines.mysql import databases
 from intercode.engines.mysql.client import Answer, Client, Lost
-from intercode.engines.mysql.names import UNKNOWN_NAME, in_catalog, qualified
+from intercode.engines.mysql.names import UNKNOWN_NAME, in_catalog, missing, qualified
 from intercode.engines.mysql.rules import Ruling, rule
 from intercode.engines.mysql.server import Server
 from intercode.engines.mysql.slots import Done, Slot, Store, Template
@@ -99,7 +99,8 @@ class MySQLSession:
             shown, real = self._template.shown, self._database
             answer = self._run(in_catalog(statement, shown, real), limits, deadline)
             if answer.errno in UNKNOWN_NAME and shown.lower() in statement.lower():
-                again = qualified(statement, shown, real, self._template.tables)
+                known = self._template.tables | missing(answer.result.error or "", shown)
+                again = qualified(statement, shown, real, known)
                 if again != statement:
                     answer = self._run(in_catalog(again, shown, real), limits, deadline)
         except Lost as lost:

@@ -144,7 +144,10 @@ class Store:
         if client.database == name:
             client.refresh()
         else:
-            user = self._server.user(f"r{client.number}_{template.number}", name)
+            # Without it a function that is not there would be one that may not be called. Where
+            # there are some, they could write: those are called in private copies.
+            more = "" if template.database.shape.others else ", EXECUTE"
+            user = self._server.user(f"r{client.number}_{template.number}", name, more)
             client.become(*user, name)
 
     def write(self, client: Client, slot: Slot, role: str) -> None:
