@@ -1,8 +1,8 @@
 """Against the published rewards we are at least as close as the original's own re-run of them.
 
 Five recordings of real agents are replayed as they were made: in one pair of containers, in order.
-Left out are the episodes whose turns take as long as the time limit (they wait for a network, or go
-through all of `/proc`); `intercode replay` plays them too.
+Left out are the episodes whose turns take as long as the time limit (they go through all of
+`/proc`); `intercode replay` plays them too.
 
 Needs upstream's data, and a root file system like the original's images (INTERCODE_TEST_ROOTFS).
 """
@@ -34,7 +34,7 @@ from intercode.tasks.registry import load
 
 pytestmark = [pytest.mark.data, pytest.mark.bubblewrap]
 
-SLOW = {"network", "timeout"}
+SLOW = {"timeout"}
 Where = tuple[str, int]
 
 CHANCE = 3
@@ -48,8 +48,8 @@ KNOWN: dict[str, dict[Where, str]] = {
     # It reads the machine's whole /sys, which a sandbox does not have.
     "gpt-3.5_fs1": {("fs_1/45", 9): "host"},
     "gpt-3.5_fs3": {},
-    # A container's commands come in from outside: `ps` shows no parent, `pstree` not even them.
-    "gpt-3.5_fs4": {("fs_4/5", turn): "host" for turn in (0, 2, 3, 4, 5, 6, 7, 8, 9)},
+    # `ps -axjf`: a container's commands lead sessions of their own, and so a number stands there.
+    "gpt-3.5_fs4": {("fs_4/5", 5): "host"},
 }
 VARIANTS = dict.fromkeys(KNOWN, "whole") | {"gpt-3.5_fs1": "cut", "gpt-3.5_fs3": "cut"}
 
