@@ -108,7 +108,8 @@ class Group:
 
     def pids(self) -> list[int]:
         """Every process in the group that has not ended."""
-        found = {int(pid) for file in self.procs_files() for pid in _read(file).split()}
+        # One controller's list is all: a process joins every tree, and its children are born there.
+        found = {int(pid) for pid in _read(self.folders()[0] / "cgroup.procs").split()}
         return sorted(found - {0})  # 0 is one of another pid namespace: it has no number here
 
     def freeze(self, timeout_s: float = 5.0) -> None:

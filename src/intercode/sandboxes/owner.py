@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from functools import cache
 from pathlib import Path
 
 _counter = itertools.count()
@@ -23,7 +24,13 @@ def owner_label(pid: int | None = None) -> str:
 
 def new_name() -> str:
     """A fresh name that starts with this process's label."""
-    return f"{owner_label()}-{next(_counter)}"
+    return f"{_label_of(os.getpid())}-{next(_counter)}"
+
+
+@cache
+def _label_of(pid: int) -> str:
+    """Of ourselves, which stays the same as long as the number does."""
+    return owner_label(pid)
 
 
 def owner_is_alive(name: str) -> bool:

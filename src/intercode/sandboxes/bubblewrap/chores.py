@@ -45,7 +45,8 @@ def do(name: str, fds: Sequence[int], arguments: dict[str, Any]) -> Any:
 
 
 def scan(upper: int, lowers: Sequence[Path], base: int) -> list[Change]:
-    return layers.scan(upper, lowers, ids=layers.IdMap(base))
+    # The launcher mounts with `userxattr` where it is not the machine's root: see there.
+    return layers.scan(upper, lowers, ids=layers.IdMap(base), userxattr=not base)
 
 
 def copy_upper(source: int, target: int | Path) -> None:

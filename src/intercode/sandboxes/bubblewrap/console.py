@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Mapping
 
 from intercode.sandboxes import linux
 from intercode.sandboxes.bubblewrap import inside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _TIOCSCTTY = 0x540E  # asm-generic/ioctls.h
 _OUTPUT, _TERMINAL = 6, 7

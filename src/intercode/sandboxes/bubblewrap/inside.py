@@ -12,15 +12,18 @@ beforehand is: `furnish` makes, once for a launcher, what all sandboxes see alik
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]
 import _socket
 import fcntl
 import os
 import select
-import signal
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from intercode.sandboxes import linux
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 # CHOWN, DAC_OVERRIDE, FOWNER, FSETID (linux/capability.h): what root needs to be root over its own
 # files, and nothing else. They hold inside the sandbox's user namespace only.
