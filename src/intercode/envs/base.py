@@ -19,8 +19,9 @@ class InteractiveEnv(gymnasium.Env[str, str]):
     """One episode at a time: an instruction, actions and observations, a reward at the end.
 
     `reset` gives the instruction. Each `step` executes an action and gives what it printed, with
-    reward 0; an action that starts with ``submit`` ends the episode and scores it, ``skip`` ends
-    it with 0. ``info`` holds nothing but what seed and actions decide.
+    reward 0; an action that starts with ``submit`` ends the episode and scores it (where a wrong
+    answer may be tried again, perhaps not yet), ``skip`` ends it with 0. ``info`` holds nothing but
+    what seed and actions decide.
 
     A subclass says where an episode takes place, how an action is executed and how an outcome is
     scored. Errors of ours (any `InterCodeError`) leave `step` as exceptions: they are no
@@ -95,19 +96,16 @@ class InteractiveEnv(gymnasium.Env[str, str]):
             self._stop()
             return "", 0.0, True, False, {"action_executed": True}
         if action.startswith("submit"):
-            score = self._scored()
-            self._stop()
-            info = {"action_executed": True, "score": score}
-            return self._last, score.reward, True, False, info
+            return self._submitted(action)
         observation, info = self._execute(action)
         self._last = observation
         self._transcript.append(observation)
         return observation, 0.0, False, False, info
 
-    def score(self) -> Score:
-        """What submitting now would give. Changes nothing that the agent could see."""
+    def score(self, submission: str = "submit") -> Score:
+        """What ``submission`` would give now. Changes nothing that the agent could see."""
         self._refuse_unless_running()
-        return self._scored()
+        return self._judged(submission)
 
     def fork(self, count: int = 1) -> list[InteractiveEnv]:
         """``count`` environments that go on from here, independent of this one and each other.
@@ -193,6 +191,16 @@ class InteractiveEnv(gymnasium.Env[str, str]):
         """(observation, info) of an action."""
         raise NotImplementedError
 
+    def _submitted(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """What `step` answers to a submission: its score, and the episode is over."""
+        score = self._judged(action)
+        self._stop()
+        return self._last, score.reward, True, False, {"action_executed": True, "score": score}
+
+    def _judged(self, submission: str) -> Score:
+        """The score of a submission; here, what was done decides, whatever follows ``submit``."""
+        return self._scored()
+
     def _scored(self) -> Score:
         raise NotImplementedError
 
@@ -214,6 +222,11 @@ class InteractiveEnv(gymnasium.Env[str, str]):
 
     def _recall(self, memory: Any) -> None:
         """Take back what `_memory` gave."""
+
+    def rehearse(self) -> Rehearsal:
+        """Does what the task's author would do, up to submitting, for those who check tasks."""
+        observation, _, _, _, info = self.step(self.task.gold)
+        return Rehearsal(observation, info)
 
     def aftermath(self) -> Aftermath:
         """What the last action came to, for those who check tasks."""
@@ -242,6 +255,15 @@ class Shared:
     engine: str | None = None
     jobs: int = 1
     outcomes: Outcomes | None = None
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """The last observation of an author's work, its info, and the submission that it leads to."""
+
+    observation: str
+    info: Mapping[str, Any]
+    submission: str = "submit"
 
 
 @dataclass(frozen=True)

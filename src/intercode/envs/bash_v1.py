@@ -10,18 +10,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from intercode.envs.sandboxed import SandboxedEnv
+from intercode.envs.published_shell import MALFORMED, TIMED_OUT, PublishedShell, observed
 from intercode.errors import TaskError
 from intercode.rewards import bash_v1, v1_action
 from intercode.rewards.score import Score
-from intercode.sandboxes.base import CommandResult, Image, Sandbox
+from intercode.sandboxes.base import Image, Sandbox
 from intercode.tasks.labels import static_flags
 from intercode.tasks.model import Task
-
-MALFORMED = "Malformed command"
-TIMED_OUT = "Command timed out"
 
 IGNORED = (
     "bin", "boot", "dev", "etc", "home", "lib", "media", "opt", "proc", "root", "run", "sbin",
@@ -51,12 +48,10 @@ _ADDRESSES: dict[Role, str] = {"agent": "172.17.0.2", "gold": "172.17.0.3"}
 _static_flags = lru_cache(maxsize=4096)(static_flags)  # parsing a gold anew at each scoring costs
 
 
-class BashV1(SandboxedEnv):
+class BashV1(PublishedShell):
     """See the module, and `InteractiveEnv` for the interface."""
 
     kind: ClassVar[str] = "bash"
-
-    _cwd = "/"
 
     def _image(self, task: Task, role: Role = "agent") -> Image:
         image = self._runtime.image(self.dataset, task, GIT_SETUP)
@@ -66,34 +61,10 @@ class BashV1(SandboxedEnv):
         )
 
     def _open(self, task: Task) -> Sandbox:
-        self._cwd = "/"
         return self._runtime.sandbox(self._image(task), self.limits)
 
-    def _execute(self, action: str) -> tuple[str, dict[str, Any]]:
-        if not v1_action.is_cd(action):
-            return self._observed(self._run(self.sandbox, action, self._cwd))
-        target = v1_action.cd_target(self._cwd, action)
-        if target is None:
-            return self._observed(None)
-        result = self._run(self.sandbox, v1_action.cd_command(target), v1_action.CD_CWD)
-        if result is not None and result.exit_code == 0:
-            self._cwd = target
-        return self._observed(result)
-
-    def _run(self, sandbox: Sandbox, action: str, cwd: str) -> CommandResult | None:
-        argv = v1_action.argv(action)
-        return None if not argv else sandbox.run(argv, cwd=cwd, until_silent=True)
-
-    def _observed(self, result: CommandResult | None) -> tuple[str, dict[str, Any]]:
-        text, executed = observed(result, self._cwd)
-        info: dict[str, Any] = {"action_executed": executed}
-        if result is not None:
-            info |= {
-                "exit_code": result.exit_code,
-                "timed_out": result.timed_out,
-                "truncated": result.truncated,
-            }
-        return text, info
+    def _argv(self, action: str) -> list[str] | None:
+        return v1_action.argv(action)
 
     def _scored(self) -> Score:
         agent, gold = self._outcome(self.sandbox, self._last), self._gold()
@@ -131,10 +102,11 @@ class BashV1(SandboxedEnv):
             return self._gold_outcome(sandbox, task)
 
     def _gold_outcome(self, sandbox: Sandbox, task: Task) -> bash_v1.Outcome:
-        result = self._run(sandbox, task.gold, "/")
+        home = self._home(task)
+        result = self._run(sandbox, task.gold, home)
         if result is not None and result.restarted:
             raise TaskError(f"the gold of task {task.id!r} takes its sandbox down")
-        text, executed = observed(result, "/")
+        text, executed = observed(result, home)
         readable = executed or (result is not None and text not in (MALFORMED, TIMED_OUT))
         outcome = self._outcome(sandbox, text if readable else None)
         try:
@@ -143,34 +115,6 @@ class BashV1(SandboxedEnv):
         except bash_v1.StatusError:
             hashes = {}
         return bash_v1.Outcome(outcome.status, outcome.observation, hashes)
-
-    def _memory(self) -> str:
-        return self._cwd
-
-    def _recall(self, memory: str) -> None:
-        self._cwd = memory
-
-
-def observed(result: CommandResult | None, cwd: str) -> tuple[str, bool]:
-    """(observation, whether the action counts as executed), as the paper's code words it."""
-    if result is None:
-        return MALFORMED, False
-    if result.timed_out:
-        return TIMED_OUT, False
-    if result.failure == "cwd":
-        return (
-            "OCI runtime exec failed: exec failed: unable to start container process: chdir to "
-            f'cwd ("{cwd}") set in config.json failed: no such file or directory: unknown'
-        ), False
-    if result.failure == "exec":
-        return (
-            "OCI runtime exec failed: exec failed: unable to start container process: exec: "
-            '"/bin/bash": stat /bin/bash: no such file or directory: unknown'
-        ), False
-    try:
-        return result.raw.decode("utf-8"), result.exit_code == 0
-    except UnicodeDecodeError:
-        return MALFORMED, False
 
 
 def _container_id(role: Role, file_system: str) -> str:

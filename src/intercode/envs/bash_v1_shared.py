@@ -45,7 +45,6 @@ class BashV1Shared(BashV1):
                 stack.callback(self._runtime.pool.give_back, sandbox)
 
     def _open(self, task: Task) -> Sandbox:
-        self._cwd = "/"
         return self._cleaned("agent", task)
 
     def _end(self) -> None:

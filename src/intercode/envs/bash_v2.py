@@ -9,22 +9,21 @@ from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
 from intercode.envs.bash_v1 import VOLATILE
-from intercode.envs.sandboxed import SandboxedEnv
+from intercode.envs.lasting_shell import OBSERVATION_BYTES, LastingShell
 from intercode.errors import TaskError, UsageError
 from intercode.rewards import archives, bash_v2
 from intercode.rewards.score import Score
-from intercode.sandboxes.base import CommandResult, Image, Sandbox
+from intercode.sandboxes.base import Image, Sandbox
 from intercode.tasks.labels import static_flags
 from intercode.tasks.model import Dataset, Task
 
-OBSERVATION_BYTES = 1 << 16
 _MAX_LOOKED_AT = 256
 """How many changed files are asked whether they are archives,"""
 _MAX_ARCHIVES = 32
 """and how many of those are looked into."""
 
 
-class BashV2(SandboxedEnv):
+class BashV2(LastingShell):
     """See the module, and `InteractiveEnv` for the interface.
 
     ``judge`` says when an episode is solved. ``lenient``, the default, accepts the gold's answer
@@ -37,7 +36,6 @@ class BashV2(SandboxedEnv):
     kind: ClassVar[str] = "bash"
     options: ClassVar[tuple[str, ...]] = ("judge",)
 
-    _output = ""
     _began_ns = 0
 
     def __init__(
@@ -58,22 +56,8 @@ class BashV2(SandboxedEnv):
         return self._runtime.image(self.dataset, task)
 
     def _open(self, task: Task) -> Sandbox:
-        self._output = ""
         self._began_ns = time.time_ns()
         return self._runtime.sandbox(self._image(task), self.limits)
-
-    def _execute(self, action: str) -> tuple[str, dict[str, Any]]:
-        if "\0" in action:
-            self._output = ""
-            return "[an action cannot hold a NUL byte]\n", {"action_executed": False}
-        result = self.sandbox.shell().run(action, max_output_bytes=OBSERVATION_BYTES)
-        self._output = result.output
-        return observed(result), {
-            "action_executed": result.exit_code == 0,
-            "exit_code": result.exit_code,
-            "timed_out": result.timed_out,
-            "truncated": result.truncated,
-        }
 
     def _scored(self) -> Score:
         sandbox, best = self.sandbox, Score(-1.0)
@@ -103,7 +87,7 @@ class BashV2(SandboxedEnv):
     def _run_gold(self, task: Task, gold: str, image: Image) -> bash_v2.Outcome:
         with self._runtime.pool.borrowed(image, self.limits) as sandbox:
             began_ns = time.time_ns()
-            result = sandbox.shell().run(gold, max_output_bytes=OBSERVATION_BYTES)
+            result = self._fresh_shell(sandbox, task).run(gold, max_output_bytes=OBSERVATION_BYTES)
             if result.timed_out or result.restarted:
                 why = result.restarted or "it timed out"
                 raise TaskError(f"the gold of task {task.id!r} does not run to its end: {why}")
@@ -111,11 +95,12 @@ class BashV2(SandboxedEnv):
                 gold_outcome = _seen(sandbox, result.output, began_ns)
                 return replace(gold_outcome, canonical=_canonical(sandbox, gold_outcome))
 
-    def _memory(self) -> tuple[str, int]:
-        return self._output, self._began_ns
+    def _memory(self) -> Any:
+        return super()._memory(), self._began_ns
 
-    def _recall(self, memory: tuple[str, int]) -> None:
-        self._output, self._began_ns = memory
+    def _recall(self, memory: Any) -> None:
+        output, self._began_ns = memory
+        super()._recall(output)
 
     def _around(self, sandbox: Sandbox) -> BashV2:
         twin = super()._around(sandbox)
@@ -145,19 +130,3 @@ def _canonical(
                 if digest := archives.digest(data):
                     found[change.path] = digest
     return found
-
-
-def observed(result: CommandResult) -> str:
-    """What the agent sees: the output, and what it could not know from it."""
-    notes = []
-    if result.timed_out:
-        notes.append(f"timed out after {result.duration_s:.0f} s and was killed")
-    if result.restarted:
-        notes.append(_RESTARTED.get(result.restarted, result.restarted))
-    if not notes:
-        return result.output
-    newline = "" if not result.output or result.output.endswith("\n") else "\n"
-    return f"{result.output}{newline}[{'; '.join(notes)}]\n"
-
-
-_RESTARTED = {"it timed out": "the shell was started again with its directory and variables"}

@@ -43,8 +43,8 @@ class RoutedEnv:
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         return self.current.step(action)
 
-    def score(self) -> Score:
-        return self.current.score()
+    def score(self, submission: str = "submit") -> Score:
+        return self.current.score(submission)
 
     def fork(self, count: int = 1) -> list[InteractiveEnv]:
         return self.current.fork(count)

@@ -95,6 +95,12 @@ class SandboxedEnv(InteractiveEnv):
         """A fresh sandbox for the task."""
         raise NotImplementedError
 
+    def _home(self, task: Task) -> str:
+        """The directory that actions start in."""
+        if task.file_system is None:
+            return "/"
+        return self.dataset.file_systems[task.file_system].cwd
+
     def _forked(self, count: int) -> Sequence[InteractiveEnv]:
         sandbox = self.sandbox
         if not hasattr(sandbox, "fork"):

@@ -21,19 +21,21 @@ class FileSystem:
 
     ``tar`` is unpacked at ``/`` (owners as in the archive, which is root for all bundled and
     upstream ones); then each command of ``setup`` is run once, as root, without a network. ``env``
-    are variables that every process finds.
+    are variables that every process finds, ``cwd`` is where an agent starts.
     """
 
     name: str
     tar: Path | None = None
     setup: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
+    cwd: str = "/"
 
     @property
     def digest(self) -> str:
         """Of the content, not of the path: two copies of one archive are one file system."""
         body = self.tar.read_bytes() if self.tar else b""
-        return digest_of([hashlib.sha256(body).hexdigest(), list(self.setup), list(self.env)])
+        parts = [hashlib.sha256(body).hexdigest(), list(self.setup), list(self.env)]
+        return digest_of(parts if self.cwd == "/" else [*parts, self.cwd])
 
 
 DIALECTS = ("sqlite", "mysql", "postgres", "duckdb")
