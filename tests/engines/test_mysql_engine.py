@@ -348,6 +348,38 @@ def test_many_threads_see_their_own_changes_only(engine):  # type: ignore[no-unt
     pristine(engine)
 
 
+def test_many_sessions_at_once_leave_no_users_behind(engine, monkeypatch):  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("intercode.engines.mysql.slots._SPARE_CLIENTS", 2)
+    monkeypatch.setattr("intercode.engines.mysql.slots._SPARE_SLOTS", 2)
+
+    def users() -> int:
+        with engine.server.admin() as admin:
+            return len(admin.rows("SELECT user FROM mysql.user"))
+
+    def round_of_sessions() -> None:
+        sessions = [engine.open(CONTENT) for _ in range(8)]
+        for session in sessions:
+            assert one(session, "DELETE FROM pets").ok
+        for session in sessions:
+            session.close()
+
+    round_of_sessions()
+    before = users()
+    for _ in range(3):
+        round_of_sessions()
+    assert users() <= before
+    pristine(engine)
+
+
+def test_what_a_reading_session_set_does_not_cross(engine):  # type: ignore[no-untyped-def]
+    first = engine.open(CONTENT)
+    one(first, "SELECT LAST_INSERT_ID(77)")
+    first.close()
+    second = engine.open(CONTENT)
+    assert one(second, "SELECT LAST_INSERT_ID()").rows == ((0,),)
+    second.close()
+
+
 def test_another_dialect_is_translated(engine):  # type: ignore[no-untyped-def]
     session = engine.open(CONTENT, dialect="sqlite")
     result = one(session, "SELECT \"name\" || '!' FROM people WHERE id = 1")

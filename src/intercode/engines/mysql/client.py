@@ -14,7 +14,7 @@ from intercode.engines.base import QueryLimits, QueryResult
 from intercode.engines.content import Row
 from intercode.engines.mysql.wire import Meter, TooMuch
 from intercode.engines.servers.watch import Watch
-from intercode.errors import EngineError
+from intercode.errors import EngineError, EngineUnavailable
 
 _CHUNK = 200
 _SLACK_BYTES = 1 << 20
@@ -42,8 +42,13 @@ class Client:
 
     def __init__(self, where: Mapping[str, Any], user: str, password: str, number: int = 0) -> None:
         """:raises EngineError: the server does not let us in."""
-        import mysql.connector
-        from mysql.connector.constants import ClientFlag
+        try:
+            import mysql.connector
+            from mysql.connector.constants import ClientFlag
+        except ImportError as error:
+            raise EngineUnavailable(
+                f"the mysql engine needs {error.name}", remedy="pip install 'intercode[sql]'"
+            ) from None
 
         self._error = mysql.connector.Error
         self.number = number

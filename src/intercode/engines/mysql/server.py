@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import secrets
 import threading
 from collections.abc import Iterator, Mapping
@@ -43,7 +44,7 @@ class Server:
         self._killer: Client | None = None
         self._kill_lock = threading.Lock()
         self._users: set[str] = set()
-        self._numbers = 0
+        self._numbers: set[int] = set()
         self.generation = 0
         """Grows when everything that was made on the server is gone."""
         self.version = self._owned.kind.version if self._owned else ""
@@ -141,9 +142,19 @@ class Server:
         """A connection that can do nothing yet."""
         name, password = self.user_of_nothing()
         with self._lock:
-            self._numbers += 1
-            number = self._numbers
-        return Client(self._where, name, password, number)
+            number = next(n for n in itertools.count(1) if n not in self._numbers)
+            self._numbers.add(number)
+        try:
+            return Client(self._where, name, password, number)
+        except BaseException:
+            self._numbers.discard(number)
+            raise
+
+    def disconnect(self, client: Client) -> None:
+        """Close one of `connect`: its number, and the users made for it, are the next one's."""
+        client.close()
+        with self._lock:
+            self._numbers.discard(client.number)
 
     def user_of_nothing(self) -> tuple[str, str]:
         name = self.names.user("nobody")

@@ -158,7 +158,7 @@ class MySQLSession:
         :raises EngineError: the server is gone
         """
         assert self._client is not None
-        self._client.close()
+        self._server.disconnect(self._client)
         self._client = None
         if self._generation == self._server.generation and self._server.alive():
             with contextlib.suppress(Lost):
@@ -249,5 +249,5 @@ class MySQLSession:
             pass
         finally:
             if client is not None:
-                client.close()
+                self._server.disconnect(client)
             self._closed(self)

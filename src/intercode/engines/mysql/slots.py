@@ -15,8 +15,8 @@ from intercode.engines.mysql.rules import Ruling
 from intercode.engines.mysql.server import Server
 from intercode.errors import EngineError
 
-_SPARE_CLIENTS = 64
-_SPARE_SLOTS = 16
+_SPARE_CLIENTS = 128
+_SPARE_SLOTS = 64
 """Private copies of one database kept for later."""
 
 
@@ -70,6 +70,8 @@ class Store:
         self._templates: dict[str, Template] = {}
         self._clients: list[Client] = []
         self._numbers = 0
+        self._freed: list[int] = []
+        """Numbers of dropped slots: their users are still there, and do for the next."""
         self._abandoned: deque[tuple[int, str]] = deque()
 
     def template(self, content: Content) -> Template:
@@ -89,8 +91,9 @@ class Store:
         with self._lock:
             clients, self._clients = self._clients, []
         for client in clients:
-            client.close()
+            self._server.disconnect(client)
         self._templates.clear()
+        self._freed.clear()
         self._generation = self._server.generation
 
     def _load(self, content: Content) -> Template:
@@ -129,12 +132,12 @@ class Store:
                 self.read(client, template)
                 return client
             except Lost:
-                client.close()
+                self._server.disconnect(client)
         client = self._server.connect()
         try:
             self.read(client, template)
         except Lost as error:
-            client.close()
+            self._server.disconnect(client)
             raise EngineError(f"the MySQL server is gone: {error}") from None
         return client
 
@@ -161,14 +164,16 @@ class Store:
             if len(self._clients) < _SPARE_CLIENTS:
                 self._clients.append(client)
                 return
-        client.close()
+        self._server.disconnect(client)
 
     def slot(self, template: Template, source: str | None = None) -> Slot:
         """A private copy of ``template``, or of the database called ``source``."""
         with self._lock:
             if source is None and template.spare:
                 return template.spare.pop()
-        number = self._number()
+            number = self._freed.pop() if self._freed else None
+        if number is None:
+            number = self._number()
         slot = Slot(number, self._server.names.database(number))
         definer = self._server.user(f"d{number}", slot.name)[0] if source else ""
         with self._server.admin() as admin:
@@ -187,6 +192,8 @@ class Store:
                     template.spare.append(slot)
             else:
                 databases.drop(admin, slot.name)
+                with self._lock:
+                    self._freed.append(slot.number)
 
     def copy(self, source: str) -> str:
         """The name of a new database with what ``source`` holds now."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from intercode.engines.base import QueryLimits, QueryResult
 from intercode.engines.content import Row
 from intercode.engines.servers.watch import Watch
-from intercode.errors import EngineError
+from intercode.errors import EngineError, EngineUnavailable
 
 _CHUNK = 200
 _PATIENCE = 20
@@ -38,9 +38,14 @@ class Client:
 
     def __init__(self, where: Mapping[str, Any], user: str, password: str, database: str) -> None:
         """:raises EngineError: the server does not let us in."""
-        import psycopg
-        from psycopg import adapt, pq
-        from psycopg.types.string import TextLoader
+        try:
+            import psycopg
+            from psycopg import adapt, pq
+            from psycopg.types.string import TextLoader
+        except ImportError as error:
+            raise EngineUnavailable(
+                f"the postgres engine needs {error.name}", remedy="pip install 'intercode[sql]'"
+            ) from None
 
         self._errors, self._adapt, self._pq = psycopg, adapt, pq
         self._path = ""

@@ -13,9 +13,9 @@ from intercode.engines.postgres.databases import Database
 from intercode.engines.postgres.server import Server
 from intercode.errors import EngineError
 
-_SPARE_READERS = 16
-_SPARE_SLOTS = 16
-_SPARE_IN_ALL = 64
+_SPARE_READERS = 32
+_SPARE_SLOTS = 32
+_SPARE_IN_ALL = 96
 """Connections without a session: each is a process of the server's."""
 _USES = 1000
 """Of a slot: what a rollback takes back still takes room."""

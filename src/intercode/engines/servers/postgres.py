@@ -26,7 +26,7 @@ _SETTINGS = {
     # The same everywhere.
     "timezone": "UTC", "log_timezone": "UTC", "datestyle": "ISO, YMD",
     # Small, with ends to what statements may take.
-    "shared_buffers": "64MB", "max_connections": "400", "work_mem": "16MB",
+    "shared_buffers": "64MB", "max_connections": "1000", "work_mem": "16MB",
     "temp_file_limit": "1GB", "jit": "off", "max_parallel_workers": "0",
     "max_parallel_workers_per_gather": "0", "max_worker_processes": "0",
     "max_locks_per_transaction": "256", "log_min_messages": "fatal",
