@@ -67,6 +67,10 @@ class Client:
         number = self._connection.info.server_version
         return f"PostgreSQL {number // 10000}.{number % 10000}"
 
+    @property
+    def major_version(self) -> int:
+        return self._connection.info.server_version // 10000
+
     def rows(self, sql: str) -> list[Row]:
         """For our own statements, which do not fail. :raises EngineError: one did"""
         try:

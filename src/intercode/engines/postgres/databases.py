@@ -124,7 +124,9 @@ def load(admin: Client, content: Content, reader: str, writer: str, definer: str
         admin.rows(f"GRANT {privileges} ON ALL TABLES IN SCHEMA public TO {user}")
     admin.rows(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {writer}")
     admin.rows("RESET ROLE")
-    admin.rows("VACUUM ANALYZE")
+    if content.tables:
+        listed = ", ".join(f"public.{quote(table.name)}" for table in content.tables)
+        admin.rows(f"VACUUM (ANALYZE) {listed}")
 
 
 def _fill(admin: Client, table: Table) -> None:

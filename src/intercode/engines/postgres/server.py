@@ -143,7 +143,10 @@ class Server:
     def create(self, name: str, source: str) -> None:
         """A new database ``name``, a copy of ``source``, to which nobody is connected."""
         with self.admin() as admin:
-            admin.rows(f"CREATE DATABASE {name} TEMPLATE {source}")
+            # Copying files is the faster way, for a server that need not put them on a disk.
+            quick = self._owned is not None and admin.major_version >= 15
+            strategy = " STRATEGY FILE_COPY" if quick else ""
+            admin.rows(f"CREATE DATABASE {name} TEMPLATE {source}{strategy}")
             users = ", ".join(self.role(letter) for letter in ROLES)
             admin.rows(f"REVOKE ALL ON DATABASE {name} FROM PUBLIC")
             admin.rows(f"GRANT CONNECT ON DATABASE {name} TO {users}")
