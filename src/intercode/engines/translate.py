@@ -95,9 +95,14 @@ def _phrase(sql: str, dialect: str, error: Any) -> str:
     details = error.errors[0] if error.errors else {}
     found = details.get("highlight") or ""
     rest = found + (details.get("end_context") or "")
-    if not found and not rest:
+    if rest.upper() in _OPEN:
         return _near(dialect, "", details.get("line") or 1)
     return _near(dialect, rest, details.get("line") or 1)
+
+
+_OPEN = ("", "SELECT", "FROM", "WHERE", "BY", "ON", "AND", "OR", "HAVING", "SET", "IN", "LIMIT",
+         "LIKE", "JOIN", "VALUES", "INTO", "=", "(", ",", "+", "-", "*", "<", ">")  # fmt: skip
+"""Where the text ends with one of these it is its end that is wrong."""
 
 
 def _near(dialect: str, rest: str, line: int) -> str:
@@ -147,7 +152,7 @@ def _mysql_like(node: Any) -> Any:
     """MySQL's LIKE knows no case."""
     exp = _sqlglot().exp
     if type(node) is exp.Like:
-        return exp.ILike(this=node.this, expression=node.expression)
+        return exp.ILike(**node.args)
     return node
 
 
@@ -210,7 +215,7 @@ def _sqlite_functions(node: Any) -> Any:
     if isinstance(node, exp.Cast) and node.to.is_type("decimal"):
         return exp.cast(node.this.copy(), "real")
     if isinstance(node, exp.ILike):
-        return exp.Like(this=node.this, expression=node.expression)
+        return exp.Like(**node.args)
     return node
 
 

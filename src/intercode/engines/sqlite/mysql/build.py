@@ -52,4 +52,8 @@ def as_text(node: Any, kind: Kind) -> Any:
     """As an argument that MySQL makes text of."""
     if kind.family == "decimal":
         return mine("dec_text", node, literal(kind.scale))
+    if kind.family == "float" and kind.fixed is not None:
+        return mine("dec_text", node, literal(kind.fixed))
+    if kind.single:
+        return mine("single_text", node)
     return node

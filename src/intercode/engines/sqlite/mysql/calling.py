@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from intercode.engines.sqlite.mysql import faults, kinds
@@ -29,6 +30,12 @@ from intercode.engines.sqlite.mysql.phrases import moved
 if TYPE_CHECKING:
     from intercode.engines.sqlite.mysql.rewrite import Rewriter
 
+_RESULTS = {
+    "SUM": kinds.total,
+    "AVG": kinds.average,
+    **dict.fromkeys(("STD", "STDDEV", "STDDEV_POP", "STDDEV_SAMP"), kinds.spread),
+    **dict.fromkeys(("VARIANCE", "VAR_POP", "VAR_SAMP"), kinds.spread),
+}
 _MOVES = {
     "DATE_ADD": "date_add",
     "ADDDATE": "date_add",
@@ -70,9 +77,12 @@ class Calling:
         if not known.least <= len(nodes) <= known.most:
             raise faults.no_arguments_fit(name)
         kind = known.result if isinstance(known.result, Kind) else known.result(given, nodes)
+        target = known.target
+        if target == "round" and kind.family == "float":
+            target = "round_even"
         if known.takes == "text":
             nodes = [as_text(node, kind) for node, kind in zip(nodes, given, strict=True)]
-        return mine(known.target, *nodes), kind
+        return mine(target, *nodes), kind
 
     # aggregates
 
@@ -85,6 +95,8 @@ class Calling:
         values = arguments[0].expressions if distinct else arguments
         if name == "COUNT" and len(values) == 1 and isinstance(values[0], exp.Star):
             return call("COUNT", exp.Star()), INT
+        if any(isinstance(value, exp.Star) for value in values):
+            raise faults.syntax("*)")
         if not values or (len(values) > 1 and not (name == "COUNT" and distinct)):
             raise faults.syntax(")" if not values else ",")
         visited = [self._all.expressions.visit(value, inside) for value in values]
@@ -97,7 +109,7 @@ class Calling:
             value = collated(value, self._all.collation)
         if name in ("MIN", "MAX"):
             place.scope.extremes = True
-        result = fixed or {"SUM": kinds.total, "AVG": kinds.average}.get(name, kinds.plain)(kind)
+        result = fixed or _RESULTS.get(name, kinds.plain)(kind)
         return call(target, exp.Distinct(expressions=[value]) if distinct else value), result
 
     def _inside(self, place: Place) -> Place:
@@ -224,7 +236,7 @@ class Calling:
         return call("LOWER", call("HEX", call("RANDOMBLOB", literal(16)))), TEXT
 
     def _pi(self, arguments: list[Any], place: Place) -> Typed:
-        return literal(3.141593), DOUBLE
+        return literal(math.pi), kinds.replace_fixed(DOUBLE, 6)
 
     def _convert_tz(self, arguments: list[Any], place: Place) -> Typed:
         from sqlglot import exp

@@ -32,6 +32,8 @@ def _same(given: Sequence[Kind], _: Sequence[Any]) -> Kind:
 
 def _rounded(given: Sequence[Kind], arguments: Sequence[Any]) -> Kind:
     first = _same(given, arguments)
+    if first.family == "float" and len(arguments) > 1:
+        return replace(first, single=False, fixed=_literal(arguments[1]))
     if first.family != "decimal":
         return replace(first, fixed=None)
     digits = _literal(arguments[1]) if len(arguments) > 1 else 0
@@ -96,7 +98,7 @@ CALLS: dict[str, Call] = {
     **_plainly("HEX BIN OCT", 1, 1, TEXT),
     **_plainly("UNHEX FROM_BASE64", 1, 1, kinds.BLOB),
     **_plainly("CONV", 3, 3, TEXT, "text"),
-    **_plainly("CHAR", 1, MANY, TEXT),
+    **_plainly("CHAR", 1, MANY, kinds.BLOB),
     **_plainly("ELT", 2, MANY, lambda given, nodes: kinds.merged(given[1:])),
     **_of("LENGTH OCTET_LENGTH", "length", 1, 1, INT, "text"),
     **_of("CHAR_LENGTH CHARACTER_LENGTH", "char_length", 1, 1, INT, "text"),
@@ -155,13 +157,13 @@ AGGREGATES: dict[str, tuple[str, Kind | None]] = {
     "MIN": ("MIN", None),
     "MAX": ("MAX", None),
     "ANY_VALUE": ("my_first", None),
-    "STD": ("my_stddev_pop", DOUBLE),
-    "STDDEV": ("my_stddev_pop", DOUBLE),
-    "STDDEV_POP": ("my_stddev_pop", DOUBLE),
-    "STDDEV_SAMP": ("my_stddev_samp", DOUBLE),
-    "VARIANCE": ("my_var_pop", DOUBLE),
-    "VAR_POP": ("my_var_pop", DOUBLE),
-    "VAR_SAMP": ("my_var_samp", DOUBLE),
+    "STD": ("my_stddev_pop", None),
+    "STDDEV": ("my_stddev_pop", None),
+    "STDDEV_POP": ("my_stddev_pop", None),
+    "STDDEV_SAMP": ("my_stddev_samp", None),
+    "VARIANCE": ("my_var_pop", None),
+    "VAR_POP": ("my_var_pop", None),
+    "VAR_SAMP": ("my_var_samp", None),
     "BIT_AND": ("my_bit_and", INT),
     "BIT_OR": ("my_bit_or", INT),
     "BIT_XOR": ("my_bit_xor", INT),

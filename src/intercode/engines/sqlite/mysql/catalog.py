@@ -168,5 +168,6 @@ def _described(kind: str, name: str, sql: str, described: tuple[tuple[object, ..
 
 
 def _named_type(declared: str) -> str:
-    """As MySQL names it; a view's expression has none."""
-    return "int" if declared == "INTEGER" else declared
+    """As MySQL names it; SQLite shouts the types that are its own. A view's expression has none."""
+    own = {"INTEGER": "int", "INT": "int", "TEXT": "text", "BLOB": "blob", "REAL": "double"}
+    return own.get(declared, declared)

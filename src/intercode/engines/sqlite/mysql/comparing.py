@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from intercode.engines.sqlite.mysql.build import collated, mine, numeric, text_literal
+from intercode.engines.sqlite.mysql import kinds
+from intercode.engines.sqlite.mysql.build import collated, literal, mine, numeric, text_literal
 from intercode.engines.sqlite.mysql.collate import NAME, is_plain
 from intercode.engines.sqlite.mysql.functions.values import (
     clock,
@@ -16,6 +17,7 @@ from intercode.engines.sqlite.mysql.functions.values import (
     has_clock,
     moment,
     moment_text,
+    number,
 )
 from intercode.engines.sqlite.mysql.kinds import Kind
 from intercode.engines.sqlite.template import span
@@ -31,6 +33,8 @@ class Comparing:
         """Both sides of a comparison."""
         if "null" in (left_kind.family, right_kind.family):
             return left, right
+        if left_kind.single or right_kind.single:
+            left, right = _as_single(left, right_kind), _as_single(right, left_kind)
         if left_kind.temporal or right_kind.temporal:
             return self._dates(left, left_kind, right, right_kind)
         if left_kind.numeric != right_kind.numeric:
@@ -87,6 +91,13 @@ class Comparing:
         if kind.family == "date" and not has_clock(said):
             return date, text_literal(day_text(at))
         return _as_moment(date, kind), text_literal(moment_text(at))
+
+
+def _as_single(node: Any, other: Kind) -> Any:
+    """A constant as exact as the FLOAT(M,D) that it meets."""
+    if other.fixed is None or not other.single or type(node).__name__ != "Literal":
+        return node
+    return literal(kinds.single(float(number(str(node.this)) or 0)))
 
 
 def _plain(node: Any) -> bool:

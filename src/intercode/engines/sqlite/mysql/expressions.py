@@ -50,6 +50,11 @@ class Expressions:
         self.columns_used: list[tuple[Any, Any, str, Place]] = []
 
     def visit(self, node: Any, place: Place) -> Typed:
+        negated = node.args.get("negate")
+        tree, kind = self._visit(node, place)
+        return (_negated(tree), INT) if negated else (tree, kind)
+
+    def _visit(self, node: Any, place: Place) -> Typed:
         visitor: Callable[[Any, Place], Typed] | None = getattr(
             self, "_" + type(node).__name__.lower(), None
         )
@@ -340,6 +345,14 @@ def _choice(branches: list[tuple[Any, Any]], otherwise: Any) -> Any:
 
     ifs = [exp.If(this=condition, true=result) for condition, result in branches]
     return exp.Case(ifs=ifs, default=otherwise)
+
+
+def _negated(node: Any) -> Any:
+    """NOT LIKE and the like, which newer sqlglots write as a mark on the node."""
+    from sqlglot import exp
+
+    node.set("negate", None)
+    return exp.Paren(this=exp.Not(this=exp.Paren(this=node)))
 
 
 def _group(node: Any) -> Any:

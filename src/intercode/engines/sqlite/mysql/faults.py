@@ -38,6 +38,10 @@ def no_arguments_fit(name: str) -> Fault:
     return Fault(f"Incorrect parameter count in the call to native function '{name}'")
 
 
+_SYNTAX = (
+    "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server"
+    " version for the right syntax to use near "
+)
 _PATTERNS = (
     (r"no such table: (?:main\.|temp\.)?(.+)", r"Table '{db}.\1' doesn't exist"),
     (r"no such column: (.+)", r"Unknown column '\1' in 'field list'"),
@@ -65,6 +69,8 @@ _PATTERNS = (
     (r"string or blob too big", "Result of function was larger than max_allowed_packet"),
     (r"database or disk is full", "The table is full"),
     (r"out of memory", "Out of memory"),
+    (r"incomplete input", _SYNTAX + "'' at line 1"),
+    (r'near "(.*)": syntax error', _SYNTAX + r"'\1' at line 1"),
     (r"user-defined function raised exception", "Incorrect arguments to function"),
     (r"user-defined aggregate's 'step' method raised error", "Subquery returns more than 1 row"),
 )

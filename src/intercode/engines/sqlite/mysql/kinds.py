@@ -82,6 +82,10 @@ def as_column(kind: Kind) -> Kind:
     return replace(kind, collated=kind.family == "text")
 
 
+def replace_fixed(kind: Kind, digits: int) -> Kind:
+    return replace(kind, fixed=digits)
+
+
 def plain(kind: Kind) -> Kind:
     """As the value of an expression: what was a column's alone is gone."""
     return replace(kind, collated=False) if kind.collated else kind
@@ -93,7 +97,7 @@ def arithmetic(operator: str, left: Kind, right: Kind) -> Kind:
         return INT
     left, right = _counted(left), _counted(right)
     if not (left.exact or left.family == "null") or not (right.exact or right.family == "null"):
-        return DOUBLE
+        return replace(DOUBLE, fixed=_fixed(operator, left, right))
     if operator == "/":
         return decimal(left.scale + 4)
     if left.family == "int" == right.family:
@@ -101,6 +105,19 @@ def arithmetic(operator: str, left: Kind, right: Kind) -> Kind:
     if operator == "*":
         return decimal(left.scale + right.scale)
     return decimal(max(left.scale, right.scale)) if "decimal" in _pair(left, right) else INT
+
+
+def _fixed(operator: str, left: Kind, right: Kind) -> int | None:
+    """Digits behind the point of a float where both sides have some number of them."""
+    digits = [
+        k.fixed if k.family == "float" else k.scale if k.exact else None for k in (left, right)
+    ]
+    one, other = digits
+    if one is None or other is None:
+        return None
+    if operator == "*":
+        return one + other
+    return max(one, other) + (4 if operator == "/" else 0)
 
 
 def _counted(kind: Kind) -> Kind:
@@ -136,6 +153,12 @@ def total(kind: Kind) -> Kind:
     return decimal(kind.scale) if exact else replace(DOUBLE, fixed=kind.fixed)
 
 
+def spread(kind: Kind) -> Kind:
+    """Of STDDEV and VARIANCE."""
+    digits = kind.scale if kind.exact else kind.fixed
+    return replace(DOUBLE, fixed=None if digits is None else digits + 4)
+
+
 def average(kind: Kind) -> Kind:
     kind = _counted(kind)
     if kind.exact or kind.family == "null":
@@ -148,8 +171,16 @@ def in_single(row: tuple[Any, ...], places: Iterable[int]) -> tuple[Any, ...]:
     values = list(row)
     for place in places:
         if _number(values[place]):
-            values[place] = struct.unpack("f", struct.pack("f", values[place]))[0]
+            values[place] = single(values[place])
     return tuple(values)
+
+
+def single(value: float) -> float:
+    """Rounded to single precision; what is beyond its range stays."""
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return value
 
 
 Decoder = Callable[[Any], Any]

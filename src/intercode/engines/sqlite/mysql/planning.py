@@ -37,6 +37,12 @@ _REFUSED = frozenset(
         *("change", "reset", "attach", "detach", "pragma", "vacuum", "copy"),
     ]
 )
+_VERBS = frozenset(
+    [
+        *("select", "insert", "update", "delete", "replace", "values", "table", "with", "create"),
+        *("alter", "drop", "truncate", "rename", "explain", "desc", "describe"),
+    ]
+)
 _NO_FILES = (
     "The MySQL server is running with the --secure-file-priv option so it cannot execute this"
     " statement"
@@ -51,6 +57,9 @@ def plan(statement: str, setting: Setting) -> Plan:
         return Plan(fault=str(fault))
     except RecursionError:
         return Plan(fault="Thread stack overrun: the expression is too deep")
+    except Exception as error:
+        # Whatever an agent wrote that is not foreseen here is its statement's failure.
+        return Plan(fault=f"This statement is not supported by this engine ({error!r:.200})")
 
 
 def _plan(statement: str, setting: Setting) -> Plan:
@@ -64,6 +73,8 @@ def _plan(statement: str, setting: Setting) -> Plan:
         answer = show.answer(statement, setting)
         if answer is not None:
             return Plan(answer=answer)
+    if verb not in _VERBS:
+        raise faults.syntax(statement)
     words = [token.upper for token in significant(statement, "mysql")]
     if "INTO" in words and ("OUTFILE" in words or "DUMPFILE" in words):
         return Plan(fault=_NO_FILES, refused=True)

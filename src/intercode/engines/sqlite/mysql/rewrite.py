@@ -159,7 +159,10 @@ class Rewriter:
             checks.run(self.expressions.columns_used[used:], where)
         if scope.extremes and (grouped or scope.aggregates):
             checks.pin(self.expressions.columns_used[used:])
+        if grouped and node.args.get("order") is not None:
+            self.sources.break_ties(node, scope)
         limit = node.args.get("limit")
+        _check_limit(limit, node.args.get("offset"))
         single = (scope.aggregates and not grouped) or _one(limit)
         return Query(node, columns, single)
 
@@ -353,6 +356,13 @@ def _name(node: Any) -> str:
 def _one(limit: Any) -> bool:
     value = limit.expression if limit is not None else None
     return value is not None and str(getattr(value, "this", "")) == "1"
+
+
+def _check_limit(*limits: Any) -> None:
+    for limit in limits:
+        value = limit.expression if limit is not None else None
+        if value is not None and not str(value.this).isdigit():
+            raise faults.syntax(str(value.sql("mysql")))
 
 
 def _distinct() -> Any:

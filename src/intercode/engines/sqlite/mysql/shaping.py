@@ -71,9 +71,9 @@ def _table_of(rewriter: Rewriter, node: Any, name: str) -> list[str]:
         like = next((p for p in _properties(node) if type(p).__name__ == "LikeProperty"), None)
         if like is None:
             raise faults.syntax("")
-        known = setting.catalog.get(like.name.lower())
+        known = setting.catalog.get(like.this.name.lower())
         if known is None:
-            raise faults.no_table(setting.database, like.name)
+            raise faults.no_table(setting.database, like.this.name)
         return [create(replace(known.declaration, name=name), setting.collation)]
     query = rewriter.query(node.expression)
     declaration = Declaration(

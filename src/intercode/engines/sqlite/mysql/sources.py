@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from intercode.engines.sqlite.mysql import faults
+from intercode.engines.sqlite.mysql.build import call
 from intercode.engines.sqlite.mysql.expressions import Place
 from intercode.engines.sqlite.mysql.information import virtual_table
 from intercode.engines.sqlite.mysql.kinds import Kind
@@ -141,6 +142,20 @@ class Sources:
         if any(other.alias.lower() == source.alias.lower() for other in scope.sources):
             raise faults.Fault(f"Not unique table/alias: '{source.alias}'")
         scope.sources.append(source)
+
+    def break_ties(self, node: Any, scope: Scope) -> None:
+        """Groups that sort alike come in the order of their first rows in the first table, as MySQL
+        8 mostly has them. Which one comes first where there is a LIMIT is seen in results."""
+        from sqlglot import exp
+
+        start = (node.args.get("from_") or node.args["from"]).this
+        known = self._all.setting.catalog.get(start.name.lower())
+        if not isinstance(start, exp.Table) or scope.find_query(start.name.lower()) is not None:
+            return
+        if known is None or known.view or scope.extremes or node.args.get("distinct"):
+            return
+        first = exp.column("rowid", table=exp.to_identifier(start.alias, quoted=True))
+        node.args["order"].append("expressions", exp.Ordered(this=call("MIN", first)))
 
     def star(self, item: Any, scope: Scope) -> list[tuple[Any, str, Kind]] | None:
         """What ``*`` or ``t.*`` stands for, None where the item is neither."""

@@ -7,10 +7,12 @@ from typing import Any
 
 from intercode.engines.declare import ColumnDeclaration
 from intercode.engines.sqlite.mysql import faults, kinds
-from intercode.engines.sqlite.mysql.build import text_literal
+from intercode.engines.sqlite.mysql.build import literal, mine, text_literal
 from intercode.engines.sqlite.mysql.catalog import Known
 from intercode.engines.sqlite.mysql.expressions import Place
 from intercode.engines.sqlite.mysql.functions.values import day_text, moment, moment_text
+from intercode.engines.sqlite.mysql.functions.values import number as as_number
+from intercode.engines.sqlite.mysql.kinds import Kind
 from intercode.engines.sqlite.mysql.names import Scope, Source
 from intercode.engines.sqlite.mysql.rewrite import Rewriter
 from intercode.engines.types import parse_type
@@ -121,16 +123,41 @@ def _default(column: ColumnDeclaration) -> Any:
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
-def fitted(tree: Any, kind: kinds.Kind, column: ColumnDeclaration, number: int = 1) -> Any:
-    """A constant as the column takes it. :raises Fault: it does not, in MySQL's strict mode"""
-    said = str(tree.this) if type(tree).__name__ == "Literal" else None
+def fitted(tree: Any, kind: Kind, column: ColumnDeclaration, number: int = 1) -> Any:
+    """A value as the column takes it. :raises Fault: it does not, in MySQL's strict mode"""
     target = parse_type(column.type)
-    if said is None or (kind.numeric and target.family not in ("date", "datetime")):
+    if type(tree).__name__ == "Literal" and tree.is_string:
+        return _fitted_text(str(tree.this), tree, column, number)
+    if kind.family == "null":
         return tree
+    if target.family in ("date", "datetime") and kind.numeric:
+        return mine(target.family, tree)
+    return rounded(tree, kinds.of_column(target), kind)
+
+
+def rounded(tree: Any, target: Kind, kind: Kind) -> Any:
+    """A number as exact as the column is."""
+    if target.family == "int" and kind.family in ("decimal", "float"):
+        return mine("signed", tree)
+    if target.family == "decimal" and kind.numeric and kind != target:
+        return mine("round", tree, literal(target.scale))
+    if target.single:
+        digits = target.fixed
+        exact = tree if digits is None else mine("round_even", tree, literal(digits))
+        return mine("single", exact)
+    return tree
+
+
+def _fitted_text(said: str, tree: Any, column: ColumnDeclaration, number: int) -> Any:
+    target = parse_type(column.type)
     where = f"for column '{column.name}' at row {number}"
-    if target.family in ("int", "decimal", "float") and not _NUMBER.fullmatch(said):
-        words = {"int": "integer", "decimal": "decimal", "float": "DOUBLE"}[target.family]
-        raise faults.Fault(f"Incorrect {words} value: '{said}' {where}")
+    if target.family in ("int", "decimal", "float"):
+        if not _NUMBER.fullmatch(said):
+            if target.family == "float":
+                raise faults.Fault(f"Data truncated {where}")
+            word = "integer" if target.family == "int" else "decimal"
+            raise faults.Fault(f"Incorrect {word} value: '{said}' {where}")
+        return rounded(literal(as_number(said) or 0), kinds.of_column(target), kinds.DOUBLE)
     if target.family in ("date", "datetime"):
         at = moment(said)
         if at is None:
@@ -172,13 +199,14 @@ def update(rewriter: Rewriter, node: Any) -> str:
     if len(tables) == 1:
         return head + _restriction(rewriter, node, scope, target)
     conditions = []
-    for join in rest.args["joins"]:
+    start = (rest.args.get("from_") or rest.args["from"]).this
+    joins = start.args.pop("joins")
+    for join in joins:
         if join.side:
             raise faults.Fault("UPDATE with an outer join is not supported by this engine")
         if join.args.get("on") is not None:
             conditions.append(_sql(join.args["on"]))
-    start = rest.args.get("from_") or rest.args["from"]
-    sources = [start.this, *(join.this for join in rest.args["joins"])]
+    sources = [start, *(join.this for join in joins)]
     others = [_sql(source) for source in sources if source.alias.lower() != target]
     where = node.args.get("where")
     if where is not None:

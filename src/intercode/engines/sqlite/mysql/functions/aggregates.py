@@ -42,6 +42,8 @@ class _GroupConcat:
     def finalize(self) -> str | None:
         if not self.rows:
             return None
+        if self.seen is not None and not self.down:
+            self.rows.sort(key=lambda row: collate.key(row[0]))
         for place in reversed(range(len(self.down))):
             self.rows.sort(key=lambda row: row[1][place], reverse=self.down[place])
         joined = self.separator.join(said for said, _ in self.rows)

@@ -11,6 +11,7 @@ from typing import Any
 from intercode.engines.sqlite.mysql import collate
 from intercode.engines.sqlite.mysql.functions.strings import strict
 from intercode.engines.sqlite.mysql.functions.values import Number, number, text, whole
+from intercode.engines.sqlite.mysql.kinds import single
 
 Value = Any
 
@@ -37,6 +38,14 @@ def _numeric(function: Callable[..., Value]) -> Callable[..., Value]:
 
 def _round(value: Number, digits: Number = 0) -> Number:
     return _quantized(value, int(digits), ROUND_HALF_UP)
+
+
+def _round_even(value: Number, digits: Number = 0) -> Number:
+    """Of a float, as the C library rounds: halves to the even neighbour."""
+    places = int(digits)
+    if not -300 < places < 300 or not math.isfinite(value * 10.0**places):
+        return value
+    return round(value * 10.0**places) / 10.0**places
 
 
 def _truncate(value: Number, digits: Number) -> Number:
@@ -153,6 +162,7 @@ def _rand(*seed: Value) -> float:
 
 _NUMERIC: dict[str, Callable[..., Value]] = {
     "round": _round,
+    "round_even": _round_even,
     "truncate": _truncate,
     "divide": _divide,
     "intdiv": _whole_divide,
@@ -179,6 +189,7 @@ _NUMERIC: dict[str, Callable[..., Value]] = {
     "degrees": math.degrees,
     "to_decimal": _to_decimal,
     "double": float,
+    "single": single,
 }
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {

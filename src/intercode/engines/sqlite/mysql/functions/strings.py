@@ -192,10 +192,9 @@ def _sha2(value: Value, bits: Value) -> str | None:
     return hashlib.new(name, _bytes(value)).hexdigest() if name else None
 
 
-def _char(*codes: Value) -> str:
+def _char(*codes: Value) -> bytes:
     numbers = [_count(code) & 0xFFFFFFFF for code in codes if code is not None]
-    raw = b"".join(n.to_bytes(max((n.bit_length() + 7) // 8, 1), "big") for n in numbers)
-    return raw.decode("utf-8", "replace")
+    return b"".join(n.to_bytes(max((n.bit_length() + 7) // 8, 1), "big") for n in numbers)
 
 
 def _ord(value: Value) -> int:
@@ -272,6 +271,7 @@ _STRICT: dict[str, Callable[..., Value]] = {
     "from_base64": _from_base64,
     "dec_text": _decimal_text,
     "text": text,
+    "single_text": lambda value: text(float(f"{float(value):.6g}")),
 }
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
