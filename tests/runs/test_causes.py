@@ -38,6 +38,7 @@ def cause(
         ("gold came out otherwise", {"theirs": "x", "ours": "x"}),
         ("host", {"gold": "find -name '*php' | xargs cat"}),
         ("host", {"action": "find . -type f"}),
+        ("host", {"gold": "find ${FOLDER} -type f | wc -l"}),
         ("host", {"action": "grep -rl hello . | xargs -n 1 dirname"}),
         ("host", {"gold": "grep -r Hello *"}),
         ("host", {"action": "tar cf /b.tar ..", "ours": "tar: ../sys/kernel/a: File shrank by 9"}),

@@ -49,6 +49,7 @@ _KERNEL = re.compile(r"(?:^|[\s/`'‘])(?:proc|sys)/\w", re.M)
 _NAMED = re.compile(r"(?<=['‘])/[^'’\n]+(?=['’])")
 _AT_ONCE = re.compile(r"\bfind\b.*(?:-exec(?:dir)?\b.*\+|\bxargs\b)")
 """One program gets all files that were found, and its output may depend on which comes first."""
+_VARIABLE = re.compile(r"\$\{?[A-Z_]+\}?$")
 _RECURSIVE = re.compile(r"-[A-Za-z]*[rR]|--(?:dereference-)?recursive")
 _TIMED_OUT = "Command timed out"
 
@@ -109,7 +110,8 @@ def _searches_all(action: str) -> bool:
             starts = [word for word in words if not word.startswith("-")][1:]
         else:
             continue
-        if {start.rstrip("/") for start in starts} <= {".", "*"}:
+        # What an unset variable names is nothing.
+        if {start.rstrip("/") for start in starts if not _VARIABLE.match(start)} <= {".", "*"}:
             return True
     return False
 
