@@ -14,6 +14,7 @@ _OURS = {
     "postgres": "intercode.engines.postgres:Postgres",
     "duckdb": "intercode.engines.duckdb:DuckDB",
 }
+OWN_ENGINES = tuple(_OURS)
 _ALIASES = {"mariadb": "mysql", "postgresql": "postgres"}
 _SERVERS = ("mysql", "postgres")
 
