@@ -373,11 +373,30 @@ def test_many_sessions_at_once_leave_no_users_behind(engine, monkeypatch):  # ty
 
 def test_what_a_reading_session_set_does_not_cross(engine):  # type: ignore[no-untyped-def]
     first = engine.open(CONTENT)
-    one(first, "SELECT LAST_INSERT_ID(77)")
+    one(first, "SELECT LAST_INSERT_ID(77), 'a' + 1")
+    assert len(one(first, "SHOW WARNINGS").rows) == 1
+    one(first, "SELECT 'b' + 1")
     first.close()
     second = engine.open(CONTENT)
-    assert one(second, "SELECT LAST_INSERT_ID()").rows == ((0,),)
+    assert one(second, "SHOW WARNINGS").rows == ()
     second.close()
+    one(third := engine.open(CONTENT), "SELECT LAST_INSERT_ID(77)")
+    third.close()
+    fourth = engine.open(CONTENT)
+    one(fourth, "SELECT 1")
+    assert one(fourth, "SELECT LAST_INSERT_ID()").rows == ((0,),)
+    fourth.close()
+
+
+def test_a_connection_lost_while_idle_is_no_affair_of_the_agents(engine):  # type: ignore[no-untyped-def]
+    engine.open(CONTENT).close()
+    with engine.server.admin() as admin:
+        for number, user in admin.rows("SELECT id, user FROM information_schema.processlist"):
+            if user.startswith("intercode_"):
+                admin.rows(f"KILL {number}")
+    session = engine.open(CONTENT)
+    assert one(session, "SELECT count(*) FROM pets").rows == ((2,),)
+    session.close()
 
 
 def test_another_dialect_is_translated(engine):  # type: ignore[no-untyped-def]

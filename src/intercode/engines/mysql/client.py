@@ -54,6 +54,8 @@ class Client:
         self.number = number
         self.user = user
         self.database = ""
+        self.stale = False
+        """Whether another session has read by it, and `refresh` was not called since."""
         try:
             self._connection: Any = mysql.connector.connect(
                 **where, user=user, password=password, use_pure=True, autocommit=True,
@@ -75,7 +77,7 @@ class Client:
             self._connection.cmd_change_user(user, password, database)
         except self._error as error:
             raise Lost(error.msg) from None
-        self.user, self.database = user, database
+        self.user, self.database, self.stale = user, database, False
 
     def refresh(self) -> None:
         """Roll back and forget all that the session set, where it stayed in its database.
@@ -84,6 +86,7 @@ class Client:
         """
         try:
             self._connection.cmd_reset_connection()
+            self.stale = False
         except self._error as error:
             raise Lost(error.msg) from None
 

@@ -61,6 +61,16 @@ Effect = Literal["none", "changes", "commits", "defines"]
 every later change; anything else."""
 
 
+_EVER = re.compile(r"last_insert_id|status", re.IGNORECASE)
+_LAST = re.compile(r"warnings|errors|found_rows|row_count|profile", re.IGNORECASE)
+
+
+def looks_back(sql: str, *, first: bool) -> bool:
+    """Whether a reading statement may tell what the connection did before this session, in which it
+    is the ``first``, or not."""
+    return _EVER.search(sql) is not None or (first and _LAST.search(sql) is not None)
+
+
 @dataclass(frozen=True)
 class Ruling:
     """``refusal``: why it is not run. ``pure``: it leaves nothing behind, so that it may run on the

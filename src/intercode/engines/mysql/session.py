@@ -20,7 +20,7 @@ from intercode.engines.base import Policy, QueryLimits, QueryResult, TableState
 from intercode.engines.mysql import databases
 from intercode.engines.mysql.client import Answer, Client, Lost
 from intercode.engines.mysql.names import UNKNOWN_NAME, in_catalog, missing, qualified
-from intercode.engines.mysql.rules import Ruling, rule
+from intercode.engines.mysql.rules import Ruling, looks_back, rule
 from intercode.engines.mysql.server import Server
 from intercode.engines.mysql.slots import Done, Slot, Store, Template
 from intercode.engines.servers.watch import Watch
@@ -57,7 +57,7 @@ class MySQLSession:
         self._generation = server.generation
         self._slot: Slot | None = None
         self._done = Done()
-        self._locks = False
+        self._locks = self._ran = False
         self._is_open = True
         self._client: Client | None = store.client(template)
 
@@ -93,19 +93,38 @@ class MySQLSession:
         refusal = ruling.refusal or self._judge_variable(ruling)
         if refusal is not None:
             return QueryResult(error=refusal, refused=True)
-        try:
-            if not ruling.pure:
-                self._prepare(ruling)
-            shown, real = self._template.shown, self._database
-            answer = self._run(in_catalog(statement, shown, real), limits, deadline)
-            if answer.errno in UNKNOWN_NAME and shown.lower() in statement.lower():
-                known = self._template.tables | missing(answer.result.error or "", shown)
-                again = qualified(statement, shown, real, known)
-                if again != statement:
-                    answer = self._run(in_catalog(again, shown, real), limits, deadline)
-        except Lost as lost:
-            return self._mend(str(lost))
+        for attempt in range(2):
+            try:
+                answer = self._answer(statement, ruling, limits, deadline)
+                break
+            except Lost as lost:
+                mended = self._mend(str(lost))
+                # What only reads is asked again: its connection may have been lost long before.
+                if attempt or not ruling.pure or self._slot is not None:
+                    return mended
+        self._ran = True
         return self._server.names.result(answer.result, self._template.shown)
+
+    def _answer(
+        self, statement: str, ruling: Ruling, limits: QueryLimits, deadline: float
+    ) -> Answer:
+        """:raises Lost:"""
+        if not ruling.pure:
+            self._prepare(ruling)
+        elif (
+            self._client is not None
+            and self._client.stale
+            and looks_back(statement, first=not self._ran)
+        ):
+            self._client.refresh()
+        shown, real = self._template.shown, self._database
+        answer = self._run(in_catalog(statement, shown, real), limits, deadline)
+        if answer.errno in UNKNOWN_NAME and shown.lower() in statement.lower():
+            known = self._template.tables | missing(answer.result.error or "", shown)
+            again = qualified(statement, shown, real, known)
+            if again != statement:
+                answer = self._run(in_catalog(again, shown, real), limits, deadline)
+        return answer
 
     def _run(self, statement: str, limits: QueryLimits, deadline: float) -> Answer:
         assert self._client is not None

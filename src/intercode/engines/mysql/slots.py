@@ -118,14 +118,16 @@ class Store:
             return self._numbers
 
     def client(self, template: Template) -> Client:
-        """A connection that reads ``template``: one that did so before, where there is one."""
+        """A connection that reads ``template``: one that did so before, where there is one. That
+        one is ``stale``."""
         with self._lock:
             client = None
             for place in range(len(self._clients) - 1, -1, -1):
                 if self._clients[place].database == template.database.name:
                     client = self._clients.pop(place)
-                    break
-            if client is None and self._clients:
+                    client.stale = True
+                    return client
+            if self._clients:
                 client = self._clients.pop(0)
         if client is not None:
             try:
