@@ -23,6 +23,7 @@ from intercode.engines.servers.owned import OwnedServer, servers_root, sweep
 from intercode.engines.servers.postgres import PostgreSQL
 from intercode.engines.servers.watch import Watch
 from intercode.errors import EngineError, EngineUnavailable
+from intercode.sandboxes.owner import owner_label
 
 ORDINARY = 64_321
 KINDS = {"mariadb": MariaDB, "postgres": PostgreSQL}
@@ -61,6 +62,11 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
+def own_folders() -> set[Path]:
+    """Those of this process: others may have servers of theirs meanwhile."""
+    return {path for path in servers_root().iterdir() if path.name.startswith(owner_label())}
+
+
 def wait_until(condition, timeout_s: float = 15) -> None:  # type: ignore[no-untyped-def]
     limit = time.monotonic() + timeout_s
     while not condition():
@@ -69,7 +75,7 @@ def wait_until(condition, timeout_s: float = 15) -> None:  # type: ignore[no-unt
 
 
 def test_it_starts_once_and_leaves_nothing(server) -> None:  # type: ignore[no-untyped-def]
-    before = set(servers_root().iterdir())
+    before = own_folders()
     assert server.ensure() == 1
     assert server.ensure() == 1
     path, folder = server.socket, Path(server.run_folder).parent
@@ -78,7 +84,7 @@ def test_it_starts_once_and_leaves_nothing(server) -> None:  # type: ignore[no-u
     server.close()
     server.close()
     assert not folder.exists()
-    assert set(servers_root().iterdir()) == before
+    assert own_folders() == before
     wait_until(lambda: not processes & descendants(os.getpid()))
 
 
@@ -195,10 +201,10 @@ def test_a_server_that_does_not_start_says_why(tmp_path) -> None:  # type: ignor
 
         serve = prepare
 
-    before = set(servers_root().iterdir())
+    before = own_folders()
     with pytest.raises(EngineError, match="all is lost"):
         OwnedServer(Broken()).ensure()
-    assert set(servers_root().iterdir()) == before
+    assert own_folders() == before
 
 
 def test_the_watch_stops_what_is_late_and_nothing_else() -> None:
