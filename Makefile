@@ -23,7 +23,7 @@ demo: $(VENV)/.installed
 	@echo; echo "Now be the agent yourself:  $(VENV)/bin/intercode play bundled"
 
 test: $(VENV)/.installed-dev
-	@scripts/need bubblewrap docker mmdebstrap git gdb strace
+	@scripts/need bubblewrap docker mmdebstrap git gdb strace e2fsprogs mariadb-server postgresql
 	@VENV=$(VENV) scripts/test
 
 check: $(VENV)/.installed-dev
