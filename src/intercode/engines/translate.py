@@ -95,7 +95,7 @@ def _phrase(sql: str, dialect: str, error: Any) -> str:
     details = error.errors[0] if error.errors else {}
     found = details.get("highlight") or ""
     rest = found + (details.get("end_context") or "")
-    if rest.upper() in _OPEN:
+    if rest.upper() in _OPEN and "but got <" not in str(details.get("description")):
         return _near(dialect, "", details.get("line") or 1)
     return _near(dialect, rest, details.get("line") or 1)
 

@@ -13,6 +13,7 @@ from intercode.engines.sqlite.mysql.speech import MySQLSpeech
 from intercode.engines.sqlite.session import SqliteSession
 from intercode.engines.sqlite.speech import OwnSpeech, Speech, TranslatedSpeech
 from intercode.engines.sqlite.template import Template
+from intercode.engines.sqlite.watch import Watch
 from intercode.engines.statements import kind_of
 from intercode.engines.translate import SyntaxFault, require_sqlglot, translate
 from intercode.errors import EngineError, EngineUnavailable, UsageError
@@ -40,6 +41,7 @@ class SQLite:
                 remedy="a Python whose sqlite3 is 3.40 or newer",
             )
         self._full_group_by = full_group_by
+        self._watch = Watch()
         self._lock = threading.Lock()
         self._templates: dict[tuple[str, str], tuple[Template, Speech]] = {}
         self._sessions: set[SqliteSession] = set()
@@ -68,6 +70,7 @@ class SQLite:
             templates, self._templates = self._templates, {}
         for template, _ in templates.values():
             template.close()
+        self._watch.close()
 
     def _template(self, content: Content, dialect: str) -> tuple[Template, Speech]:
         if self._closed:
@@ -78,35 +81,34 @@ class SQLite:
             return found
         with self._lock:
             if key not in self._templates:
-                self._templates[key] = _made(content, dialect, self._full_group_by)
+                self._templates[key] = self._made(content, dialect)
             return self._templates[key]
 
+    def _made(self, content: Content, dialect: str) -> tuple[Template, Speech]:
+        if dialect not in DIALECTS:
+            raise UsageError(f"no dialect {dialect!r}", remedy=f"one of {', '.join(DIALECTS)}")
+        if dialect != "sqlite" or (content.extra and content.dialect != "sqlite"):
+            require_sqlglot()
+        if dialect == "mysql":
+            return self._mysql(content)
+        speech = OwnSpeech() if dialect == "sqlite" else TranslatedSpeech(dialect)
 
-def _made(content: Content, dialect: str, full_group_by: bool) -> tuple[Template, Speech]:
-    if dialect not in DIALECTS:
-        raise UsageError(f"no dialect {dialect!r}", remedy=f"one of {', '.join(DIALECTS)}")
-    if dialect != "sqlite" or (content.extra and content.dialect != "sqlite"):
-        require_sqlglot()
-    if dialect == "mysql":
-        return _mysql(content, full_group_by)
-    speech = OwnSpeech() if dialect == "sqlite" else TranslatedSpeech(dialect)
+        def create(table: Table) -> str:
+            return create_table(table, content.dialect, "sqlite")
 
-    def create(table: Table) -> str:
-        return create_table(table, content.dialect, "sqlite")
+        return Template(content, self._watch, create=create, extra=_extra(content)), speech
 
-    return Template(content, create=create, extra=_extra(content)), speech
-
-
-def _mysql(content: Content, full_group_by: bool) -> tuple[Template, Speech]:
-    speech = MySQLSpeech(content, full_group_by=full_group_by)
-    template = Template(
-        content,
-        create=lambda table: speech.made_by(table.name),
-        fit=speech.fitted,
-        extra=_extra(content),
-        setup=functions.register,
-    )
-    return template, speech
+    def _mysql(self, content: Content) -> tuple[Template, Speech]:
+        speech = MySQLSpeech(content, full_group_by=self._full_group_by)
+        template = Template(
+            content,
+            self._watch,
+            create=lambda table: speech.made_by(table.name),
+            fit=speech.fitted,
+            extra=_extra(content),
+            setup=functions.register,
+        )
+        return template, speech
 
 
 def _extra(content: Content) -> list[str]:

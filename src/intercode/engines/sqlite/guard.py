@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 
 from intercode.engines.base import Policy, QueryLimits
+from intercode.engines.sqlite.watch import Watch
 
 _OK, _DENY = sqlite3.SQLITE_OK, sqlite3.SQLITE_DENY
 
@@ -74,8 +75,10 @@ class Guard:
     a shared one a statement that writes is denied with ``wants_own`` set, and nothing has happened.
     """
 
-    def __init__(self, connection: sqlite3.Connection, *, writable: bool) -> None:
+    def __init__(self, connection: sqlite3.Connection, watch: Watch, *, writable: bool) -> None:
         self.writable = writable
+        self._connection = connection
+        self._watching = watch
         self.policy: Policy = "read-only"
         self.touched: set[str] = set()
         self.touched_schema = False
@@ -88,9 +91,11 @@ class Guard:
         """Before each statement."""
         self._reset(limits)
         self.open = False
+        self._watching.begin(self._connection, self.deadline)
 
     def lift(self) -> None:
         """Behind the statement: what runs now is the engine's own."""
+        self._watching.end(self._connection)
         self.open = True
 
     def _reset(self, limits: QueryLimits) -> None:
@@ -152,6 +157,7 @@ class Guard:
             return self._on_own()
         temporary = first.lower() in _TEMPORARY_MASTERS if action in _ROWS else action in _TEMPORARY
         if temporary and self.policy != "read-only":
+            self.touched_schema = self.writable
             return self._on_own()
         if action in _SCHEMA | _TEMPORARY or action in _ROWS:
             if self.policy != "ddl":

@@ -253,7 +253,7 @@ def _size(row: Row) -> int:
 
 def _failed(error: BaseException, lane: Lane) -> QueryResult:
     guard = lane.guard
-    if guard.timed_out:
+    if guard.timed_out or (guard.late() and "interrupted" in str(error)):
         return QueryResult(error="interrupted", timed_out=True)
     if guard.overfull:
         return QueryResult(error="database or disk is full")
@@ -274,7 +274,7 @@ def _tables(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def _state(connection: sqlite3.Connection, table: str) -> TableState:
-    cursor = connection.execute(f"SELECT * FROM {quote(table, 'sqlite')}")
+    cursor = connection.execute(f"SELECT * FROM main.{quote(table, 'sqlite')}")
     return TableState(tuple(column[0] for column in cursor.description), tuple(cursor))
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from intercode.engines.content import Content, Table
 from intercode.engines.ddl import quote
 from intercode.engines.sqlite import guard, text
+from intercode.engines.sqlite.watch import Watch
 from intercode.errors import EngineError
 
 _NUMBERS = itertools.count()
@@ -46,6 +47,7 @@ class Template:
     def __init__(
         self,
         content: Content,
+        watch: Watch,
         *,
         create: Callable[[Table], str],
         fit: Fit = attrgetter("rows"),
@@ -53,6 +55,7 @@ class Template:
         setup: Setup = text.register,
     ) -> None:
         self.content = content
+        self._watch = watch
         self._setup = setup
         self._uri = f"file:/intercode-{id(self):x}-{next(_NUMBERS)}?vfs=memdb"
         self._longest = max(
@@ -94,7 +97,7 @@ class Template:
                 return self._idle.pop()
         connection = self._connect(self._uri + "&mode=ro")
         guard.limit(connection, self._longest)
-        return Lane(connection, guard.Guard(connection, writable=False))
+        return Lane(connection, guard.Guard(connection, self._watch, writable=False))
 
     def give_back(self, lane: Lane) -> None:
         with self._lock:
@@ -111,7 +114,7 @@ class Template:
         pages = int(connection.execute("PRAGMA page_count").fetchone()[0])
         connection.execute(f"PRAGMA max_page_count = {pages + (memory_mib << 8)}")
         guard.limit(connection, self._longest)
-        return Lane(connection, guard.Guard(connection, writable=True))
+        return Lane(connection, guard.Guard(connection, self._watch, writable=True))
 
     def close(self) -> None:
         with self._lock:

@@ -158,7 +158,6 @@ class Calling:
         order = node.args.get("order")
         for item in order.expressions if order is not None else []:
             item.set("this", self._sorted(item.this, inside))
-            item.set("nulls_first", None)
         return node, kind
 
     def _sorted(self, node: Any, place: Place) -> Any:

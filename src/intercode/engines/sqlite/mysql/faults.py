@@ -69,6 +69,7 @@ _PATTERNS = (
     (r"string or blob too big", "Result of function was larger than max_allowed_packet"),
     (r"database or disk is full", "The table is full"),
     (r"out of memory", "Out of memory"),
+    (r'unrecognized token: "(.*)"', _SYNTAX + r"'\1' at line 1"),
     (r"incomplete input", _SYNTAX + "'' at line 1"),
     (r'near "(.*)": syntax error', _SYNTAX + r"'\1' at line 1"),
     (r"user-defined function raised exception", "Incorrect arguments to function"),

@@ -50,13 +50,13 @@ class Rewriter:
         self.calling = Calling(self)
         self.sources = Sources(self)
 
-    def query(self, node: Any, parent: Scope | None = None, *, plain: bool = True) -> Query:
-        """Of a SELECT, a set operation, VALUES or one of these in brackets. ``plain``: text in its
-        columns must not differ by case where rows are told apart."""
+    def query(self, node: Any, parent: Scope | None = None, *, compound: bool = False) -> Query:
+        """Of a SELECT, a set operation, or one of these in brackets. ``compound``: a set operation
+        has to stay one, as the body of a recursive query has."""
         from sqlglot import exp
 
         if isinstance(node, exp.SetOperation):
-            return self._set_operation(node, parent)
+            return self._set_operation(node, parent, compound)
         if isinstance(node, exp.Subquery):
             return self._bracketed(node, parent)
         if isinstance(node, exp.Select):
@@ -80,7 +80,7 @@ class Rewriter:
         self._order_of_columns(outer, inner.columns)
         return Query(outer, inner.columns)
 
-    def _set_operation(self, node: Any, parent: Scope | None) -> Query:
+    def _set_operation(self, node: Any, parent: Scope | None, compound: bool) -> Query:
         from sqlglot import exp
 
         scope = Scope(parent)
@@ -108,6 +108,8 @@ class Rewriter:
         ]
         columns = [(name, kinds.as_column(kind)) for name, kind in columns]
         self._order_of_columns(node, columns)
+        if isinstance(node, exp.Union) and node.args.get("distinct") and not compound:
+            return Query(_first_of_equals(node), columns)
         return Query(node, columns)
 
     def _order_of_columns(self, node: Any, columns: list[tuple[str, Kind]]) -> None:
@@ -117,7 +119,6 @@ class Rewriter:
         names = {name.lower(): name for name, _ in columns}
         order = node.args.get("order")
         for item in order.expressions if order is not None else []:
-            item.set("nulls_first", None)
             if isinstance(item.this, exp.Column):
                 name = names.get(item.this.name.lower())
                 if name is None or item.this.table:
@@ -180,7 +181,7 @@ class Rewriter:
             if found.args.get("recursive") and isinstance(item.this, exp.SetOperation):
                 start = self.query(item.this.this.copy(), scope)
                 scope.queries[name.lower()] = self._renamed(start.columns, given)
-            query = self.query(item.this, scope)
+            query = self.query(item.this, scope, compound=bool(found.args.get("recursive")))
             item.set("this", query.tree)
             scope.queries[name.lower()] = self._renamed(query.columns, given)
             alias.set("this", exp.to_identifier(name, quoted=True))
@@ -239,7 +240,6 @@ class Rewriter:
             place = Place(scope, "order clause", aggregates=True, aliases=True)
             for item in order.expressions:
                 item.set("this", self._key(item.this, place))
-                item.set("nulls_first", None)
 
     def _key(self, node: Any, place: Place) -> Any:
         """What rows are grouped or sorted by; a number is a place in the select list."""
@@ -342,6 +342,19 @@ class Rewriter:
         return exp.Paren(this=exp.Not(this=found)) if every else found
 
 
+def _first_of_equals(union: Any) -> Any:
+    """UNION by DISTINCT: of rows that are equal but for case the first stays, and where it was."""
+    from sqlglot import exp
+
+    union.set("distinct", False)
+    parts = ("order", "limit", "offset", "with_", "with")
+    moved = {part: union.args.pop(part) for part in parts if union.args.get(part)}
+    outer = exp.select("*").from_(_derived(union)).distinct()
+    for part, value in moved.items():
+        outer.set(part, value)
+    return outer
+
+
 def _derived(tree: Any) -> Any:
     from sqlglot import exp
 
@@ -361,7 +374,7 @@ def _one(limit: Any) -> bool:
 def _check_limit(*limits: Any) -> None:
     for limit in limits:
         value = limit.expression if limit is not None else None
-        if value is not None and not str(value.this).isdigit():
+        if value is not None and not (type(value).__name__ == "Literal" and value.name.isdigit()):
             raise faults.syntax(str(value.sql("mysql")))
 
 

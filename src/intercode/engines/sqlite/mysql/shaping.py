@@ -20,7 +20,7 @@ def create_table(setting: Setting, statement: str) -> list[str]:
         made = parse(statement, "mysql")
     except NotDeclared as error:
         raise faults.syntax(statement[error.position :]) from error
-    if made.name.lower() in setting.catalog:
+    if made.name.lower() in setting.catalog and not made.temporary:
         if made.if_not_exists:
             return []
         raise faults.Fault(f"Table '{made.name}' already exists")
@@ -58,7 +58,7 @@ def make(rewriter: Rewriter, node: Any) -> list[str]:
         return [*dropped, f"CREATE VIEW {quote(name, 'sqlite')}{listed} AS {sql(query.tree)}"]
     if kind != "TABLE":
         raise faults.Fault(f"CREATE {kind} is not supported by this engine")
-    if there:
+    if there and not _is_temporary(node):
         if node.args.get("exists"):
             return []
         raise faults.Fault(f"Table '{name}' already exists")
@@ -74,13 +74,24 @@ def _table_of(rewriter: Rewriter, node: Any, name: str) -> list[str]:
         known = setting.catalog.get(like.this.name.lower())
         if known is None:
             raise faults.no_table(setting.database, like.this.name)
-        return [create(replace(known.declaration, name=name), setting.collation)]
+        return [
+            create(
+                replace(known.declaration, name=name, temporary=_is_temporary(node)),
+                setting.collation,
+            )
+        ]
     query = rewriter.query(node.expression)
     declaration = Declaration(
-        name, tuple(ColumnDeclaration(n, _type_of(kind)) for n, kind in query.columns)
+        name,
+        tuple(ColumnDeclaration(n, _type_of(kind)) for n, kind in query.columns),
+        temporary=_is_temporary(node),
     )
     filled = f"INSERT INTO {quote(name, 'sqlite')} {sql(query.tree)}"
     return [create(declaration, setting.collation), filled]
+
+
+def _is_temporary(node: Any) -> bool:
+    return any(type(found).__name__ == "TemporaryProperty" for found in _properties(node))
 
 
 def _properties(node: Any) -> list[Any]:

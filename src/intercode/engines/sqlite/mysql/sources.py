@@ -148,14 +148,19 @@ class Sources:
         8 mostly has them. Which one comes first where there is a LIMIT is seen in results."""
         from sqlglot import exp
 
-        start = (node.args.get("from_") or node.args["from"]).this
+        source = node.args.get("from_") or node.args.get("from")
+        if source is None:
+            return
+        start = source.this
         known = self._all.setting.catalog.get(start.name.lower())
         if not isinstance(start, exp.Table) or scope.find_query(start.name.lower()) is not None:
             return
         if known is None or known.view or scope.extremes or node.args.get("distinct"):
             return
         first = exp.column("rowid", table=exp.to_identifier(start.alias, quoted=True))
-        node.args["order"].append("expressions", exp.Ordered(this=call("MIN", first)))
+        node.args["order"].append(
+            "expressions", exp.Ordered(this=call("MIN", first), nulls_first=True)
+        )
 
     def star(self, item: Any, scope: Scope) -> list[tuple[Any, str, Kind]] | None:
         """What ``*`` or ``t.*`` stands for, None where the item is neither."""

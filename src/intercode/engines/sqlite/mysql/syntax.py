@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from intercode.engines.lexer import Token, line_of, significant
@@ -51,6 +52,7 @@ def tree(statement: str, database: str) -> Any:
     :raises Fault: what MySQL says of it.
     """
     stream = significant(statement, "mysql")
+    _check_commas(stream, statement)
     _check_functions(stream, statement, database)
     try:
         found = parse(statement, _dialect())
@@ -81,6 +83,12 @@ def near(statement: str, token: Token | None) -> Fault:
     if token is None:
         return syntax("", line_of(statement, len(statement)))
     return syntax(statement[token.start :], line_of(statement, token.start))
+
+
+def _check_commas(stream: list[Token], statement: str) -> None:
+    for token, behind in pairwise(stream):
+        if token.text == "," and (behind.text in (",", ")") or behind.upper in ("FROM", "WHERE")):
+            raise near(statement, behind)
 
 
 def _check_functions(stream: list[Token], statement: str, database: str) -> None:
