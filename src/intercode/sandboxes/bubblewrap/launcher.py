@@ -5,8 +5,9 @@ because cloning a small process is cheap where cloning the host's is not. Its ow
 over a socket. A start goes like this:
 
     launcher: tmpfs of the disk limit's size → overlay on the image's layers → clone
-    child, in namespaces of its own: waits → its own root, /proc and /dev → no rights → guest
-    launcher: control group and ids of the child → "go" → lets go of the mounts
+    child, in namespaces of its own: waits → its control group → its own root, /proc and /dev → no
+        rights → guest
+    launcher: ids and limits of the child → "go" → lets go of the mounts
 
 So every mount lives in the child's own mount namespace and dies with it. When the socket ends,
 because its owner closed it or was killed, everything that was started is killed and reaped.
@@ -173,11 +174,8 @@ class Launcher:
             self._leave(room)
 
     def _admit(self, pid: int, request: Request) -> None:
-        """Put a child into its control group and limits, and let its ids mean something."""
+        """Let a child's ids mean something, and set its limits."""
         try:
-            own_id = str(pid).encode()
-            for path in request["procs"]:
-                _write(path, own_id)
             _write(f"/proc/{pid}/uid_map", self._id_map)
             _write(f"/proc/{pid}/gid_map", self._id_map)
             for name, value in request["rlimits"]:
@@ -202,6 +200,9 @@ class Launcher:
             pid = os.read(wait, 16)
             if not pid:
                 os._exit(1)
+            # Not done by the launcher: the kernel may let it wait for ten milliseconds.
+            for path in request["procs"]:
+                _write(path, b"0")
             if self._privileged:
                 inside.become_root()
             console = mount_proc = None
