@@ -112,9 +112,9 @@ def test_promise(promise, engine) -> None:
 
 def test_values_have_mysqls_types(session) -> None:
     rows = one(session, "SELECT * FROM typed ORDER BY id").rows
-    assert rows == conformance._VALUES
+    assert rows == conformance.VALUES
     assert [list(map(type, row)) for row in rows] == [
-        list(map(type, row)) for row in conformance._VALUES
+        list(map(type, row)) for row in conformance.VALUES
     ]
 
 
