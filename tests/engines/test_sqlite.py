@@ -4,6 +4,7 @@ import gc
 import hashlib
 import sqlite3
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -282,6 +283,23 @@ def test_content_that_it_cannot_hold_is_an_engine_error(engine) -> None:
     broken = Content("x", "sqlite", (Table("t", (Column("a", "int"),), (), ddl="CREATE TABLE t"),))
     with pytest.raises(EngineError, match="cannot hold it"):
         engine.open(broken)
+
+
+def test_templates_are_not_kept_for_ever(engine) -> None:
+    first = engine.open(replace(CONTENT, name="0"))
+    first.execute("DELETE FROM people")
+    snapshot = first.snapshot()
+    for number in range(1, 80):
+        engine.open(replace(CONTENT, name=str(number))).close()
+    assert len(engine._templates) <= 64
+    assert first.execute("SELECT count(*) FROM digits")[0].rows == ((10,),)
+    first.close()
+    for number in range(80, 160):
+        engine.open(replace(CONTENT, name=str(number))).close()
+    again = engine.open(replace(CONTENT, name="0"))
+    again.restore(snapshot)
+    assert again.execute("SELECT count(*) FROM people")[0].rows == ((0,),)
+    again.close()
 
 
 def test_a_closed_session_and_a_closed_engine_say_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections import OrderedDict
 
 from intercode.engines.base import DIALECTS, Policy
 from intercode.engines.content import Content, Table
@@ -19,6 +20,8 @@ from intercode.engines.translate import SyntaxFault, require_sqlglot, translate
 from intercode.errors import EngineError, EngineUnavailable, UsageError
 
 _OLDEST = (3, 40, 0)
+_KEPT = 64
+"""Templates kept for sessions to come."""
 
 
 class SQLite:
@@ -43,8 +46,7 @@ class SQLite:
         self._full_group_by = full_group_by
         self._watch = Watch()
         self._lock = threading.Lock()
-        self._templates: dict[tuple[str, str], tuple[Template, Speech]] = {}
-        self._sessions: set[SqliteSession] = set()
+        self._templates: OrderedDict[tuple[str, str], tuple[Template, Speech]] = OrderedDict()
         self._closed = False
 
     @property
@@ -54,21 +56,23 @@ class SQLite:
     def open(
         self, content: Content, *, policy: Policy = "write", dialect: str | None = None
     ) -> SqliteSession:
-        template, speech = self._template(content, dialect or self.dialect)
-        session = SqliteSession(template, policy, speech, self._sessions.discard)
-        self._sessions.add(session)
+        with self._lock:
+            template, speech = self._template(content, dialect or self.dialect)
+            session = SqliteSession(template, policy, speech)
+            template.sessions.add(session)
         return session
 
     def live(self) -> int:
-        return len(self._sessions)
+        with self._lock:
+            return sum(len(template.sessions) for template, _ in self._templates.values())
 
     def close(self) -> None:
-        self._closed = True
-        for session in list(self._sessions):
-            session.close()
         with self._lock:
-            templates, self._templates = self._templates, {}
+            self._closed = True
+            templates, self._templates = self._templates, OrderedDict()
         for template, _ in templates.values():
+            for session in list(template.sessions):
+                session.close()
             template.close()
         self._watch.close()
 
@@ -78,11 +82,21 @@ class SQLite:
         key = (content.digest, dialect)
         found = self._templates.get(key)
         if found is not None:
+            self._templates.move_to_end(key)
             return found
-        with self._lock:
-            if key not in self._templates:
-                self._templates[key] = self._made(content, dialect)
-            return self._templates[key]
+        made = self._made(content, dialect)
+        self._templates[key] = made
+        if len(self._templates) > _KEPT:
+            self._forget_one()
+        return made
+
+    def _forget_one(self) -> None:
+        """The template longest unused on which no session is open."""
+        for key, (template, _) in self._templates.items():
+            if not template.sessions and key != next(reversed(self._templates)):
+                template.close()
+                del self._templates[key]
+                return
 
     def _made(self, content: Content, dialect: str) -> tuple[Template, Speech]:
         if dialect not in DIALECTS:

@@ -22,11 +22,11 @@ _LIMITS = QueryLimits()
 
 @dataclass(frozen=True)
 class Snapshot:
-    """``image`` is the database file, None while it is the template's; ``temporary`` makes the
-    temporary tables, which are not in it. An open transaction is not kept: coming back, what it had
-    done is there and it is over."""
+    """``origin`` says of which content and dialect; ``image`` is the database file, None while it is
+    the template's; ``temporary`` makes the temporary tables, which are not in it. An open
+    transaction is not kept: coming back, what it had done is there and it is over."""
 
-    template: Template
+    origin: tuple[str, str]
     image: bytes | None
     temporary: tuple[str, ...]
     touched: frozenset[str]
@@ -41,12 +41,10 @@ class SqliteSession:
         template: Template,
         policy: Policy,
         speech: Speech,
-        on_close: Callable[[SqliteSession], None],
     ) -> None:
         self.template = template
         self.policy = policy
         self._speech = speech
-        self._on_close = on_close
         self._reader: Lane | None = None
         self._own: Lane | None = None
         self._closed = False
@@ -158,10 +156,10 @@ class SqliteSession:
     def snapshot(self) -> Snapshot:
         self._require_open()
         if self._own is None:
-            return Snapshot(self.template, None, (), frozenset(), False)
+            return Snapshot(self._origin, None, (), frozenset(), False)
         connection, guard = self._own.connection, self._own.guard
         return Snapshot(
-            self.template,
+            self._origin,
             _image(connection),
             _temporary(connection),
             frozenset(guard.touched),
@@ -170,7 +168,7 @@ class SqliteSession:
 
     def restore(self, snapshot: Snapshot) -> None:
         self._require_open()
-        if snapshot.template is not self.template:
+        if snapshot.origin != self._origin:
             raise EngineError("a snapshot of another database", remedy="restore it where it is of")
         self._drop_own()
         if snapshot.image is None:
@@ -189,7 +187,11 @@ class SqliteSession:
         if self._reader is not None:
             self.template.give_back(self._reader)
             self._reader = None
-        self._on_close(self)
+        self.template.sessions.discard(self)
+
+    @property
+    def _origin(self) -> tuple[str, str]:
+        return self.template.content.digest, self._speech.dialect
 
     def _require_open(self) -> None:
         if self._closed:

@@ -19,6 +19,7 @@ class Speech(Protocol):
     """``nothing`` is the error that an empty text gives."""
 
     nothing: str
+    dialect: str
 
     def split(self, sql: str) -> list[str]: ...
 

@@ -55,6 +55,7 @@ class Template:
         setup: Setup = text.register,
     ) -> None:
         self.content = content
+        self.sessions: set[Any] = set()
         self._watch = watch
         self._setup = setup
         self._uri = f"file:/intercode-{id(self):x}-{next(_NUMBERS)}?vfs=memdb"

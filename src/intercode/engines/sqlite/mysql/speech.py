@@ -27,6 +27,7 @@ class MySQLSpeech:
     content's."""
 
     nothing = "Query was empty"
+    dialect = "mysql"
 
     def __init__(self, content: Content, *, full_group_by: bool) -> None:
         self.collation = collate.of(content)
