@@ -60,24 +60,7 @@ def parse_type(declared: str) -> SqlType:
     arguments = tuple(int(number) for number in found.groups()[1:] if number is not None)
     unsigned = bool(re.search(r"\bunsigned\b", declared, re.IGNORECASE))
     family = _FAMILIES.get(base, "other")
-    if family in ("decimal",) and not arguments:
-        arguments = ()
     return SqlType(family, base, arguments, unsigned)
-
-
-def sqlite_affinity(declared: str) -> str:
-    """``INTEGER``, ``TEXT``, ``BLOB``, ``REAL`` or ``NUMERIC``, by SQLite's five rules
-    (https://www.sqlite.org/datatype3.html, 3.1)."""
-    upper = declared.upper()
-    if "INT" in upper:
-        return "INTEGER"
-    if any(part in upper for part in ("CHAR", "CLOB", "TEXT")):
-        return "TEXT"
-    if not upper or "BLOB" in upper:
-        return "BLOB"
-    if any(part in upper for part in ("REAL", "FLOA", "DOUB")):
-        return "REAL"
-    return "NUMERIC"
 
 
 def value_of(text: str, kind: SqlType, dialect: str) -> Any:

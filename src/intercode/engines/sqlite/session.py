@@ -22,8 +22,8 @@ _LIMITS = QueryLimits()
 
 @dataclass(frozen=True)
 class Snapshot:
-    """``origin`` says of which content and dialect; ``image`` is the database file, None while it is
-    the template's; ``temporary`` makes the temporary tables, which are not in it. An open
+    """``origin`` says of which content and dialect; ``image`` is the database file, None while it
+    is the template's; ``temporary`` makes the temporary tables, which are not in it. An open
     transaction is not kept: coming back, what it had done is there and it is over."""
 
     origin: tuple[str, str]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from intercode.engines.translate import SyntaxFault
-
 
 class Fault(Exception):
     """The statement fails before it is run, with this message."""
@@ -84,7 +82,3 @@ def in_mysql_words(error: str, database: str) -> str:
         if found:
             return found.expand(words.replace("{db}", database.replace("\\", r"\\")))
     return error
-
-
-def from_syntax(fault: SyntaxFault) -> Fault:
-    return Fault(str(fault))

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from intercode.engines.sqlite.mysql import faults, grouping, kinds
-from intercode.engines.sqlite.mysql.build import call, collated, literal, mine
+from intercode.engines.sqlite.mysql.build import collated, literal, mine
 from intercode.engines.sqlite.mysql.calling import Calling
 from intercode.engines.sqlite.mysql.catalog import Catalog
 from intercode.engines.sqlite.mysql.comparing import Comparing
 from intercode.engines.sqlite.mysql.expressions import Expressions, Place
-from intercode.engines.sqlite.mysql.kinds import INT, NULL, Kind
+from intercode.engines.sqlite.mysql.kinds import NULL, Kind
 from intercode.engines.sqlite.mysql.names import Columns, Scope
 from intercode.engines.sqlite.mysql.sources import Sources
 
@@ -393,6 +393,3 @@ def _into_where(node: Any, having: Any) -> None:
         condition = exp.And(this=exp.Paren(this=where.this), expression=exp.Paren(this=condition))
     node.set("where", exp.Where(this=condition))
     node.set("having", None)
-
-
-__all__ = ["INT", "Query", "Rewriter", "Setting", "call"]

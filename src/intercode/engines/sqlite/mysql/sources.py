@@ -9,7 +9,7 @@ from intercode.engines.sqlite.mysql.build import call
 from intercode.engines.sqlite.mysql.expressions import Place
 from intercode.engines.sqlite.mysql.information import virtual_table
 from intercode.engines.sqlite.mysql.kinds import Kind
-from intercode.engines.sqlite.mysql.names import Columns, Scope, Source
+from intercode.engines.sqlite.mysql.names import Scope, Source
 
 if TYPE_CHECKING:
     from intercode.engines.sqlite.mysql.rewrite import Rewriter
@@ -221,6 +221,3 @@ def _renaming(tree: Any, columns: list[tuple[str, Kind]], names: list[str]) -> A
     ]
     alias = exp.TableAlias(this=exp.to_identifier("q", quoted=True))
     return exp.select(*items).from_(exp.Subquery(this=tree, alias=alias))
-
-
-__all__ = ["Columns", "Sources"]
