@@ -179,7 +179,7 @@ class MySQLSession:
         assert self._client is not None
         self._server.disconnect(self._client)
         self._client = None
-        if self._generation == self._server.generation and self._server.alive():
+        if self._server.survives() and self._generation == self._server.generation:
             with contextlib.suppress(Lost):
                 client = self._server.connect()
                 self._client = client

@@ -122,7 +122,8 @@ class Client:
             with contextlib.suppress(self._errors.Error):
                 self._connection.cancel()
             self._drain()
-            self.answers()
+            if not self.answers():
+                raise Lost(_message(error)) from None
         finally:
             fired = watch.finish(guard)
         if self._connection.closed:
@@ -160,6 +161,9 @@ class Client:
                 # What was cut off ends in the error that says so.
                 failed = answer if truncated else self._failed(result)
                 self._drain()
+                # The server's own errors have a state; without one it is the client that speaks.
+                if not (truncated or failed.state) and not self.answers():
+                    raise Lost(failed.result.error)
                 return failed
             if status in ("COPY_IN", "COPY_OUT", "COPY_BOTH"):
                 self.close()

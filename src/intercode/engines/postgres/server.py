@@ -23,6 +23,9 @@ _LOCK_SPACE = 1_231_972
 ROLES = ("r", "w", "d")
 """Readers, writers, definers."""
 
+_DYING_S = 0.5
+"""Longer than it takes a killed server to be gone."""
+
 
 class Server:
     """The administrator's side: connections, names, users. Safe to use from many threads.
@@ -135,10 +138,29 @@ class Server:
             self._disconnect()
             return False
 
+    def survives(self) -> bool:
+        """Whether it answers, and goes on to: one that is killed loses its connections one after
+        another, and who loses his first is asked to wait and see."""
+        end = time.monotonic() + _DYING_S
+        while self.alive():
+            if time.monotonic() >= end:
+                return True
+            time.sleep(_DYING_S / 10)
+        return False
+
     def connect(self, database: str, letter: str = "") -> Client:
         """As the user that ``letter`` stands for; without one as administrator."""
         user, password = (self.role(letter), self._password) if letter else self._login
-        return Client(self._where, user, password, database)
+        try:
+            return Client(self._where, user, password, database)
+        except EngineError:
+            self._give_up_the_dying()
+            raise
+
+    def _give_up_the_dying(self) -> None:
+        """So that the next `ensure` starts another, and does not wait for this one to be gone."""
+        if self._owned is not None and not self.survives():
+            self._owned.kill()
 
     def create(self, name: str, source: str) -> None:
         """A new database ``name``, a copy of ``source``, to which nobody is connected."""

@@ -188,7 +188,7 @@ class PostgresSession:
         for client in (reader, slot.client if slot else None):
             if client is not None:
                 client.close()
-        if self._generation == self._server.generation and self._server.alive():
+        if self._server.survives() and self._generation == self._server.generation:
             if slot is not None:
                 with contextlib.suppress(EngineError):
                     self._store.discard(slot)
