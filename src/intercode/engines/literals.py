@@ -1,4 +1,4 @@
-"""The constants that a query compares its columns with."""
+"""What a query expects of its columns: the constants it compares them with, and which repeat."""
 
 from __future__ import annotations
 
@@ -11,14 +11,27 @@ Constant = int | float | str
 
 class Literal(NamedTuple):
     """``column`` is the bare name, in small letters, of what it is compared with; None where that
-    is no column (``COUNT(*) > 3``)."""
+    is no column (``COUNT(*) > 3``). Where ``value`` is None the query
+    groups by the column, or takes each of its values once: it expects them to repeat."""
 
     column: str | None
-    value: Constant
+    value: Constant | None
 
 
 _COMPARES = {"=", "==", "<", ">", "<=", ">=", "<>", "!=", "<=>", "LIKE", "ILIKE", "IN", "BETWEEN"}
 _JOINS = {"AND", "OR", "WHERE", "HAVING", "ON", "WHEN", "THEN", "SELECT", "FROM", "NOT", "IS"}
+_AFTER_GROUP = {
+    "FROM",
+    "HAVING",
+    "ORDER",
+    "LIMIT",
+    "UNION",
+    "INTERSECT",
+    "EXCEPT",
+    "WINDOW",
+    ")",
+    ";",
+}
 _UNCOMPARED = {"LIMIT", "OFFSET", "ORDER", "GROUP", "FETCH"}
 
 
@@ -51,7 +64,26 @@ def literals(sql: str, dialect: str) -> frozenset[Literal]:
             # A function: what follows is its argument, or nothing.
             column = None
         before = token
-    return frozenset(found)
+    return frozenset(found) | {Literal(name, None) for name in _grouped(sql, dialect)}
+
+
+def _grouped(sql: str, dialect: str) -> set[str]:
+    """The bare names of what is grouped by, or taken DISTINCT: the last word of each term."""
+    found: set[str] = set()
+    name = None
+    grouping = False
+    for token in (*significant(sql, dialect), None):
+        ends = token is None or token.upper in _AFTER_GROUP
+        if grouping and name and (ends or (token is not None and token.text == ",")):
+            found.add(name)
+            name = None
+        if ends or token is None:
+            grouping = False
+        elif token.upper in ("GROUP", "DISTINCT"):
+            grouping, name = True, None
+        elif token.kind in ("word", "quoted") and token.upper != "BY":
+            name = name_value(token).casefold()
+    return found
 
 
 def _value(token: Token, dialect: str, before: Token | None) -> Constant:

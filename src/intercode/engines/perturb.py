@@ -1,7 +1,8 @@
 """Copies of a database with other data, to tell a right query from one that is right by luck.
 
 What a schema promises still holds in a copy: types and lengths, unique keys, references. What the
-data lets one believe holds too: a column without NULL has none, one of flags has only flags.
+data lets one believe holds too: a column without NULL has none, one of flags has only flags, trees
+are trees (`acyclic`), names are unique, what follows from another column does (`beliefs`).
 All else is varied: rows are dropped, doubled and made up, numbers are shifted, texts exchanged.
 Values that the queries look for (`literals`) and near misses of them are put where they are looked
 for, so that conditions are met by some rows and just missed by others.
@@ -9,12 +10,13 @@ for, so that conditions are met by some rows and just missed by others.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import replace
 from random import Random
 from typing import Any
 
-from intercode.engines.content import Content, ForeignKey, Row, Table
+from intercode.engines.content import Content, Row, Table
+from intercode.engines.kept import Kept, Made
 from intercode.engines.literals import Literal
 from intercode.engines.vary import Kind, fits, kind_of, new, new_key, varied
 
@@ -35,7 +37,7 @@ def perturbed(content: Content, seed: int, keep: Collection[Literal] = ()) -> Co
     draw = Random(f"{seed} {content.digest} {sorted(map(repr, keep))}")
     tables = {table.name.casefold(): table for table in content.tables}
     unique = any("UNIQUE" in statement.upper() for statement in content.extra.values())
-    made: dict[str, _Made] = {}
+    made: dict[str, Made] = {}
     builders: dict[str, _Builder] = {}
     for table in _parents_first(content.tables):
         builder = _Builder(
@@ -47,26 +49,6 @@ def perturbed(content: Content, seed: int, keep: Collection[Literal] = ()) -> Co
         made[name] = builder.mended(made)
     order = [made[table.name.casefold()].table for table in content.tables]
     return replace(content, tables=tuple(order))
-
-
-@dataclass(frozen=True)
-class _Made:
-    """A table with new rows; ``hits`` are those with most values that are looked for."""
-
-    table: Table
-    hits: tuple[Row, ...]
-
-
-@dataclass(frozen=True)
-class _Reference:
-    """A foreign key as it is kept: the columns' places, the parent's keys, those of its ``hits``,
-    and whether it may be NULL."""
-
-    columns: tuple[int, ...]
-    parents: tuple[Row, ...]
-    known: frozenset[Row]
-    hits: tuple[Row, ...]
-    optional: bool
 
 
 def _parents_first(tables: Collection[Table]) -> list[Table]:
@@ -91,12 +73,13 @@ class _Builder:
         table: Table,
         dialect: str,
         pristine: dict[str, Table],
-        made: dict[str, _Made],
+        made: dict[str, Made],
         keep: list[Literal],
         unique: bool,
         draw: Random,
     ) -> None:
-        self.table, self.pristine, self.draw = table, pristine, draw
+        self.table, self.draw = table, draw
+        self.name = table.name.casefold()
         self.names = [column.name.casefold() for column in table.columns]
         columns = list(zip(*table.rows, strict=True)) or [()] * len(self.names)
         ddl = (table.ddl or "").upper()
@@ -112,37 +95,37 @@ class _Builder:
             column.nullable and None in values and column.name not in table.primary_key
             for column, values in zip(table.columns, columns, strict=True)
         ]
-        self.keys = self._keys(unique or "UNIQUE" in ddl)
-        self.references = list(self._references(table.foreign_keys, made))
-        self.later = [key for key in table.foreign_keys if key.table.casefold() not in made]
+        repeated = {literal.column for literal in keep if literal.value is None}
+        said = unique or "UNIQUE" in ddl
+        self.kept = Kept(table, self.kinds, self.nullable, pristine, made, repeated, said, draw)
         self.sought = [self._sought(index, keep) for index in range(len(self.names))]
         counts = [literal.value for literal in keep if literal.column is None]
         self.counted = max((n for n in counts if isinstance(n, int) and n < 100), default=0)
-        self.seen: list[set[Row]] = [set() for _ in self.keys]
         self.number = 0
 
-    def made(self) -> _Made:
-        return self._with(self._rows())
+    def made(self) -> Made:
+        return self._with(self.kept.untied(self._rows()))
 
-    def mended(self, made: dict[str, _Made]) -> _Made:
+    def mended(self, made: dict[str, Made]) -> Made:
         """With the references to tables that were not made before this one: to itself, or round a
         cycle."""
-        rows = [list(row) for row in made[self.table.name.casefold()].table.rows]
-        for reference in self._references(self.later, made):
-            for row in rows:
-                self._refer(row, reference)
-        self.seen = [set() for _ in self.keys]
-        mended: list[Row] = []
-        for row in rows:
-            if self._is_free(row):
-                self._put(mended, row)
-        return self._with(mended)
+        now = made[self.name]
+        while self.kept.later:
+            self.kept.turn({**made, self.name: now})
+            mended: list[Row] = []
+            for row in now.table.rows:
+                self._add_mended(mended, list(row))
+            complete = len(mended) == len(now.table.rows)
+            now = self._with(mended)
+            if complete:
+                break
+        return now
 
-    def _with(self, rows: list[Row]) -> _Made:
+    def _with(self, rows: list[Row]) -> Made:
         met = [self._met(row) for row in rows]
         most = max(met, default=0)
         hits = tuple(row for row, times in zip(rows, met, strict=True) if 0 < times == most)
-        return _Made(replace(self.table, rows=tuple(rows)), hits)
+        return Made(replace(self.table, rows=tuple(rows)), hits)
 
     def _rows(self) -> list[Row]:
         draw, source = self.draw, list(self.table.rows)
@@ -214,129 +197,51 @@ class _Builder:
         return row
 
     def _add(self, made: list[Row], row: list[Any], *, new_keys: bool = False) -> None:
-        """With its references mended, if its keys can be made unlike all others."""
+        """With all that holds, if its keys can be made unlike all others."""
         for attempt in range(_TRIES):
-            for reference in self.references:
-                self._refer(row, reference, again=attempt > 0)
-            if self._is_free(row):
-                self._put(made, row)
+            settled = self.kept.settle(row, again=attempt > 0)
+            clashing = self.kept.clashing(row)
+            if settled and not clashing:
+                made.append(self.kept.put(row))
                 return
             if not new_keys and attempt > 2:
                 return
-            for key, seen in zip(self.keys, self.seen, strict=True):
-                if self._value(row, key) in seen:
-                    self._renew(row, key)
+            for key in clashing:
+                self._renew(row, key)
 
-    def _is_free(self, row: list[Any]) -> bool:
-        pairs = zip(self.keys, self.seen, strict=True)
-        return not any(self._value(row, key) in seen for key, seen in pairs)
-
-    def _put(self, made: list[Row], row: list[Any]) -> None:
-        for key, seen in zip(self.keys, self.seen, strict=True):
-            value = self._value(row, key)
-            if value is not None:
-                seen.add(value)
-        made.append(tuple(row))
-
-    def _refer(self, row: list[Any], reference: _Reference, *, again: bool = False) -> None:
-        now = tuple(row[index] for index in reference.columns)
-        if None in now and reference.optional:
-            return
-        if now in reference.known and not again and self.draw.random() < 0.85:
-            return
-        if reference.hits and self.draw.random() < 0.3:
-            chosen = self.draw.choice(reference.hits)
-        elif reference.parents:
-            # Some are referred to much more often than others.
-            chosen = reference.parents[int(len(reference.parents) * self.draw.random() ** 2)]
-        else:
-            return
-        for index, value in zip(reference.columns, chosen, strict=True):
-            row[index] = value
+    def _add_mended(self, mended: list[Row], row: list[Any]) -> None:
+        for attempt in range(_TRIES):
+            if self.kept.settle(row, again=attempt > 0) and not self.kept.clashing(row):
+                mended.append(self.kept.put(row))
+                return
+        self.kept.unbind(row)
+        if not self.kept.clashing(row):
+            mended.append(self.kept.put(row))
 
     def _renew(self, row: list[Any], key: tuple[int, ...]) -> None:
         """Other values for a key, but for what refers elsewhere."""
-        bound = {index for reference in self.references for index in reference.columns}
+        bound = self.kept.bound()
         for index in key:
             if index in bound:
                 continue
             self.number += 1
-            unused = self.sought[index] if self.draw.random() < 0.3 else []
+            unused = self.kept.unused(key, self.sought[index])
             kind = self.kinds[index]
             row[index] = (
                 self.draw.choice(unused)
-                if unused
+                if unused and self.draw.random() < 0.5
                 else new_key(kind, self.number, self.draw)
                 if not kind.fixed
                 else self.draw.choice(kind.values)
             )
-
-    def _value(self, row: list[Any], key: tuple[int, ...]) -> Row | None:
-        """As the least discerning engine would compare it."""
-        values = tuple(row[index] for index in key)
-        if None in values and key != self.keys[0]:
-            return None
-        return tuple(v.strip().casefold() if isinstance(v, str) else v for v in values)
-
-    # What holds.
-
-    def _keys(self, unique: bool) -> list[tuple[int, ...]]:
-        """Sets of columns without duplicates: the primary key, what others refer to, and, where
-        something is said to be unique, every column that is."""
-        keys = [self._indexes(self.table.primary_key)]
-        for table in self.pristine.values():
-            keys += [
-                self._indexes(key.references)
-                for key in table.foreign_keys
-                if key.table.casefold() == self.table.name.casefold()
-            ]
-        if unique:
-            keys += [(index,) for index in range(len(self.names))]
-        distinct = dict.fromkeys(key for key in keys if key)
-        primary = keys[0]
-        return [key for key in distinct if key == primary or self._is_unique(key)]
-
-    def _is_unique(self, key: tuple[int, ...]) -> bool:
-        values = [tuple(row[index] for index in key) for row in self.table.rows]
-        return bool(values) and len(set(values)) == len(values)
-
-    def _indexes(self, columns: Collection[str]) -> tuple[int, ...]:
-        names = [column.casefold() for column in columns]
-        known = all(name in self.names for name in names)
-        return tuple(self.names.index(name) for name in names) if known else ()
-
-    def _references(
-        self, keys: Collection[ForeignKey], made: dict[str, _Made]
-    ) -> Iterator[_Reference]:
-        """Those to tables that are made, if they hold in the data."""
-        for key in keys:
-            parent = made.get(key.table.casefold())
-            columns = self._indexes(key.columns)
-            if parent is None or not columns or not self._holds(key, columns):
-                continue
-            there = _columns_of(parent.table, key.references or parent.table.primary_key)
-            if len(there) != len(columns):
-                continue
-            values = _distinct(parent.table.rows, there)
-            self.draw.shuffle(values)
-            optional = all(self.nullable[index] for index in columns)
-            hits = tuple(_distinct(parent.hits, there))
-            yield _Reference(columns, tuple(values), frozenset(values), hits, optional)
-
-    def _holds(self, key: ForeignKey, columns: tuple[int, ...]) -> bool:
-        """Whether at least half of the rows keep it: some schemas declare what never held."""
-        parent = self.pristine[key.table.casefold()]
-        there = _columns_of(parent, key.references or parent.primary_key)
-        known = set(_distinct(parent.rows, there))
-        values = [tuple(row[index] for index in columns) for row in self.table.rows]
-        values = [value for value in values if None not in value]
-        return not values or 2 * sum(value in known for value in values) >= len(values)
 
     def _sought(self, index: int, keep: list[Literal]) -> list[Any]:
         """What queries look for in a column: by its name, or by a value it has."""
         kind, own = self.kinds[index], set(map(repr, self.kinds[index].values))
         found = []
         for literal in keep:
+            if literal.value is None:
+                continue
             named = literal.column == self.names[index]
             if named or (literal.column is None or isinstance(literal.value, str)):
                 value = fits(literal.value, kind)
@@ -347,19 +252,6 @@ class _Builder:
     def _met(self, row: Row) -> int:
         """In how many columns it has what is looked for."""
         return sum(value in sought for value, sought in zip(row, self.sought, strict=True))
-
-
-def _columns_of(table: Table, columns: Collection[str]) -> tuple[int, ...]:
-    names = [column.name.casefold() for column in table.columns]
-    wanted = [column.casefold() for column in columns]
-    known = all(name in names for name in wanted)
-    return tuple(names.index(name) for name in wanted) if known else ()
-
-
-def _distinct(rows: Collection[Row], columns: tuple[int, ...]) -> list[Row]:
-    """Without those with a NULL."""
-    values = dict.fromkeys(tuple(row[index] for index in columns) for row in rows)
-    return [value for value in values if None not in value]
 
 
 def _some(rows: list[Row], most: int, draw: Random) -> list[Row]:
