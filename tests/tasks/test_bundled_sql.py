@@ -24,6 +24,7 @@ from intercode.rewards.sql_order import is_ordered
 from intercode.tasks.bundled import bakery, courier, library, stars
 from intercode.tasks.labels import labelled
 from intercode.tasks.model import Task
+from intercode.tasks.registry import BUNDLED_PARTS
 from intercode.tasks.sources import bundled
 
 _TASKS = bundled.load("sql").tasks
@@ -175,7 +176,7 @@ def test_every_database_has_an_empty_table_and_thousands_of_rows_at_most() -> No
 
 def test_the_plain_name_means_all_parts() -> None:
     whole = bundled.load()
-    parts = [bundled.load(part) for part in ("bash", "sql")]
+    parts = [bundled.load(part) for part in BUNDLED_PARTS]
     assert list(whole) == [task for part in parts for task in part]
     assert set(whole.file_systems) == {task.file_system for task in whole} - {None}
     assert set(whole.databases) == {task.database for task in whole} - {None}

@@ -28,7 +28,12 @@ class GoldAgent(ScriptedAgent):
     """Does what the task's author would do: its score is the highest that can be asked for."""
 
     def __init__(self) -> None:
-        super().__init__(lambda task: (task.gold,))
+        super().__init__(_golden)
+
+
+def _golden(task: Task) -> Sequence[str]:
+    """A gold is an action, but for a flag, which is what to submit."""
+    return (f"{SUBMIT} {task.gold}" if task.env == "ctf" else task.gold,)
 
 
 class NoopAgent(ScriptedAgent):

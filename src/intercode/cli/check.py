@@ -177,7 +177,9 @@ def _place_table(checks: Sequence[TaskCheck]) -> Table:
 
     table = new_table("place", "tasks", "sound", "unsound", numbers=["tasks", "sound"])
     groups = _by_place(checks)
-    rows = [*groups.items(), *([("all", list(checks))] if len(groups) > 1 else [])]
+    # Where every task has a place of its own, places say nothing.
+    rows = list(groups.items()) if len(groups) == 1 or len(groups) < len(checks) else []
+    rows += [("all", list(checks))] if len(groups) > 1 else []
     for name, group in rows:
         summary = _summary(group)
         why = ", ".join(f"{reason} {count}" for reason, count in summary["reasons"].items())

@@ -101,12 +101,13 @@ class _Trial:
         self._open: list[Callable[[], bool]] = []
         self._first: Any = None
         self._outcome: Any = None
+        self._submission = ""
 
     def first(self) -> None:
         with self._timed():
             self._began = time.monotonic()
             env = self._first = self._make_env()
-            self._outcome, info = self._run_gold(env)
+            self._outcome, info, self._submission = self._run_gold(env)
             output, after = self._outcome
             self._note(
                 output=output,
@@ -115,7 +116,7 @@ class _Trial:
                 changed=after.changed,
             )
             if not self._seen.timed_out:
-                self._note(at_once=env.score().reward)
+                self._note(at_once=env.score(self._submission).reward)
 
     def second(self) -> None:
         time.sleep(max(0.0, self._began + APART_S - time.monotonic()))
@@ -131,21 +132,22 @@ class _Trial:
         self._note(background=env.aftermath().background)
         with ThreadPoolExecutor(1) as beside:
             twin = beside.submit(self._run_twin)
-            self._note(later=env.score().reward)
+            self._note(later=env.score(self._submission).reward)
             outcome, reward = twin.result()
         self._note(twin=reward, repeats=outcome == self._outcome, noop=self._do_nothing())
 
-    def _run_gold(self, env: InteractiveEnv) -> tuple[Any, Mapping[str, Any]]:
-        """((output, aftermath), info) of a fresh episode in which the gold was run."""
+    def _run_gold(self, env: InteractiveEnv) -> tuple[Any, Mapping[str, Any], str]:
+        """((output, aftermath), info, submission) of a fresh episode in which the gold was run."""
         self._reset(env)
-        output, _, _, _, info = env.step(self._task.gold)
-        return (output, replace(env.aftermath(), background=0)), info
+        done = env.rehearse()
+        outcome = (done.observation, replace(env.aftermath(), background=0))
+        return outcome, done.info, done.submission
 
     def _run_twin(self) -> tuple[Any, float]:
         env = self._make_env()
         try:
-            outcome, _ = self._run_gold(env)
-            return outcome, env.score().reward
+            outcome, _, submission = self._run_gold(env)
+            return outcome, env.score(submission).reward
         finally:
             env.close()
 

@@ -21,8 +21,10 @@ ENV_IDS = {
     "intercode/BashShared-v1": "intercode.envs.bash_v1_shared:BashV1Shared",
     "intercode/SQL-v1": "intercode.envs.sql_v1:SqlV1",
     "intercode/SQL-v2": "intercode.envs.sql_v2:SqlV2",
+    "intercode/CTF-v1": "intercode.envs.ctf_v1:CtfV1",
+    "intercode/CTF-v2": "intercode.envs.ctf_v2:CtfV2",
 }
-_FAMILIES = {"bash": "Bash", "sql": "SQL"}
+_FAMILIES = {"bash": "Bash", "sql": "SQL", "ctf": "CTF"}
 """The first half of the name of the environment that plays tasks of a kind."""
 VERSIONS = ("v1", "v2")
 DEFAULT_VERSION = "v2"

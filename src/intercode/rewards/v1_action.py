@@ -1,4 +1,4 @@
-"""How the paper's Bash environment turns an action into a process.
+"""How the paper's Bash and CTF environments turn an action into a process.
 
 An action was put between double quotes behind ``/bin/bash -c`` and the whole split into words
 again, so quotes inside it end the outer ones, and Bash often gets another text than the agent
@@ -11,6 +11,10 @@ is run::
     argv(action)  # any other action, from the working directory
 
 The gold is turned into a process by ``argv`` too, from ``/``.
+
+For CTF, ``whole_argv`` stands for ``argv``: single quotes were used there, and those inside
+escaped, so that actions arrive whole; but those that start with ``python -c`` were split as they
+are and run without a shell.
 """
 
 from __future__ import annotations
@@ -33,6 +37,22 @@ def argv(action: str, *, shell: str = "/bin/bash") -> list[str] | None:
         return shlex.split(f'{shell} -c "{_encodable(action).strip()}"')
     except ValueError:
         return None
+
+
+def whole_argv(action: str, *, shell: str = "/bin/bash") -> list[str] | None:
+    """What a CTF action becomes; None for a malformed one, see `argv`."""
+    if "\0" in action:
+        return None
+    action = _encodable(action)
+    if not action.startswith(_PYTHON):
+        return [shell, "-c", action]
+    try:
+        return shlex.split(action)
+    except ValueError:
+        return None
+
+
+_PYTHON = ("python -c", "python3 -c")
 
 
 def is_cd(action: str) -> bool:

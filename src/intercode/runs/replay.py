@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
 from itertools import accumulate, product
 from typing import Any
 
@@ -29,6 +30,9 @@ _NOT_CODE = "Error executing query: Your last `execute` action did not contain {
 Readings = Mapping[str, Callable[[Score], float]]
 """Rewards that a score may be read as, by name, the usual one first."""
 
+
+_REWORDED = 0.75
+"""The least share of words in common of a task and the same task, reworded."""
 
 _NOTICEABLE = 10
 """Turns that a second reading must explain: fewer may be chance."""
@@ -169,6 +173,7 @@ def _task_of(recording: Recording, episode: RecordedEpisode, dataset: Dataset) -
         return task
     words = episode.instruction.split()
     same = [task for task in dataset if task.instruction.split() == words]
+    same = same or [task for task in dataset if _is_reworded(task, episode)]
     if not same:
         raise DatasetError(
             f"{recording.path}: task {episode.task_index} ({episode.instruction[:60]!r}) "
@@ -176,6 +181,15 @@ def _task_of(recording: Recording, episode: RecordedEpisode, dataset: Dataset) -
             remedy="name the dataset that was recorded: --dataset NAME",
         )
     return max(same, key=lambda task: task.metadata.get("index") == episode.task_index)
+
+
+def _is_reworded(task: Task, episode: RecordedEpisode) -> bool:
+    """Whether it is the task of that number, asked in nearly the same words: some of the published
+    CTF tasks were worded anew, or their hosts moved, after they had been recorded."""
+    if task.env != "ctf" or task.metadata.get("index") != episode.task_index:
+        return False
+    alike = SequenceMatcher(a=task.instruction.split(), b=episode.instruction.split()).ratio()
+    return alike >= _REWORDED
 
 
 @dataclass(frozen=True)
@@ -230,7 +244,7 @@ def _replay_turn(
         return turn.observation, None
     if action.startswith("submit"):
         # Not a step: some recordings go on after it.
-        return turn.observation, env.score()
+        return turn.observation, env.score(action)
     observation = env.step(action)[0]
     return observation, env.score()
 

@@ -268,4 +268,29 @@ _PYTHON = (
     ),
 )
 
-SOURCES = {source.name: source for source in (*_BASH, *_SQL, *_PYTHON)}
+_CTF = (
+    Source(
+        "ctf",
+        "InterCode-CTF: picoCTF challenges with their files.",
+        tasks=100,
+        places=(Place("ctf/intercode", ("ic_ctf.json",)), Place("ctf", ("ic_ctf.json",))),
+        package="ctf",
+        loader="ctf:load",
+        licence="MIT",
+    ),
+    Source(
+        "nyu-ctf",
+        "NYU CTF Bench: challenges of the CSAW competitions.",
+        tasks=257,
+        places=tuple(
+            Place(folder, ("test_dataset.json", "development_dataset.json"))
+            for folder in ("ctf/nyu_ctf_bench", "ctf/NYU_CTF_Bench", "NYU_CTF_Bench")
+        ),
+        parts=("test", "development"),
+        package="nyu-ctf",
+        loader="nyu_ctf:load",
+        licence="GPL-2.0",
+    ),
+)
+
+SOURCES = {source.name: source for source in (*_BASH, *_SQL, *_PYTHON, *_CTF)}

@@ -47,6 +47,9 @@ _EVALPLUS = "https://github.com/evalplus"
 _DS1000 = "https://raw.githubusercontent.com/xlang-ai/DS-1000/main/data"
 _APPS = "https://people.eecs.berkeley.edu/~hendrycks"
 
+_NYU_CTF = "NYU-LLM-CTF/NYU_CTF_Bench/4c5744f55a31a58e03d6118c9dbb1c18e5bbdfa9"
+_REPOSITORIES = "https://codeload.github.com"
+
 _INTERCODE_TASKS = {
     "nl2bash_fs_1.json": "60f88e1aacc7ebba535093f9890c5c33203f4e5f32958e0e94fbe90ec4f01c82",
     "nl2bash_fs_2.json": "8f4ce24e535fab782fda607e37db2ae1d6c5f99993c638d1ac0a7e0b542f633e",
@@ -72,6 +75,10 @@ _BIRD_MINI_TASKS = {
     "mini_dev_mysql.json": "89e0faf6b0925976ce7fc4e87bad7e870571dbc5d1582d24d99b01159ccd821b",
     "mini_dev_postgresql.json": "d2731292f20b8d8569cd956dd747ffe1df13cd625076263e38ae9ebcef50b1ab",
 }
+_NYU_CTF_TASKS = {
+    "test": "aefc52210cb7f15509d82f3ee4b163df6fc331ee446a0977bca1db5fd99fa0a4",
+    "development": "8d81040300001bfe8fa7d4cc0be0301d21107331125053ccff3120e22d407533",
+}
 _CORPUS = {
     "LICENSE": "4ac5c8b7fb1d1fccfa52916749674d67b2024c76616fed89db7f67a976056750",
     "all.cm": "3a72eaced7fa14a0938354cefc42b2dcafb2d47297102f1279086e18c3abe57e",
@@ -86,6 +93,12 @@ def _intercode_script(script: str, archive: str, sha256: str | None) -> Upstream
         sha256,
         stand_in=f"nl2bash/filesystems/{archive}",
     )
+
+
+def _archive_of(commit: str) -> str:
+    """``OWNER/NAME/COMMIT`` as the address of an archive of all its files."""
+    owner, name, sha = commit.split("/")
+    return f"{owner}/{name}/tar.gz/{sha}"
 
 
 def _alfa_script(part: str) -> Upstream:
@@ -237,6 +250,28 @@ PACKAGES: dict[str, list[Upstream]] = {
             stand_in="python/ds1000/ds1000.jsonl",
         ),
     ],
+    "ctf": [
+        Upstream(
+            "ctf/intercode/ic_ctf.json",
+            f"{_INTERCODE}/data/ctf/ic_ctf.json",
+            "7d5c29724d23719de369e31126c26ebc9a925ae21769f1c3c029abf074def126",
+        ),
+        # The challenges' files are published in the repository only; it is fetched whole.
+        Upstream(
+            "ctf/intercode/intercode.tar.gz",
+            f"{_REPOSITORIES}/{_archive_of(_INTERCODE)}",
+            stand_in="ctf/intercode/task_assets.tar.gz",
+        ),
+    ],
+    "nyu-ctf": [
+        Upstream(
+            f"ctf/nyu_ctf_bench/{name}_dataset.json",
+            f"{_NYU_CTF}/{name}_dataset.json",
+            sha256,
+            editions=True,
+        )
+        for name, sha256 in _NYU_CTF_TASKS.items()
+    ],
 }
 
 _BIRD_DATABASES = Tree("bird/dev_databases", "*/*.sqlite")
@@ -251,6 +286,10 @@ TREES: dict[str, list[Tree]] = {
         Tree("spider/upstream", "test*.json"),
         Tree("spider/upstream/database", "*/*.sqlite", also=("spider/sqlite_spider",)),
         Tree("spider/upstream/test_database", "*/*.sqlite"),
+    ],
+    "nyu-ctf": [
+        Tree("ctf/nyu_ctf_bench", "test/**/*"),
+        Tree("ctf/nyu_ctf_bench", "development/**/*"),
     ],
     "bird": [Tree("bird", "ic_bird_dbs.sql"), _BIRD_DATABASES],
     "bird-dev": [_BIRD_DATABASES],

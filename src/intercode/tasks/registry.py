@@ -54,7 +54,7 @@ class DatasetInfo:
         return f"present at {self.place}" if self.place else f"not present: {self.remedy}"
 
 
-BUNDLED_PARTS = ("bash", "sql")
+BUNDLED_PARTS = ("bash", "sql", "ctf")
 
 
 def load(name: str, *, path: Path | None = None) -> Dataset:

@@ -1,18 +1,20 @@
-"""The suite that comes with InterCode: Bash tasks over three invented file systems, and SQL tasks
-over four invented databases."""
+"""The suite that comes with InterCode: Bash tasks over three invented file systems, SQL tasks over
+four invented databases, and puzzles with a flag."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any
 
 from intercode.errors import UsageError
 from intercode.tasks.bundled import archive, bakery, courier, library, project, shop, stars
+from intercode.tasks.lazy import Chain, Lazy
 from intercode.tasks.model import Database, Dataset, FileSystem, Task
 from intercode.tasks.registry import BUNDLED_PARTS as PARTS
+from intercode.tasks.sources import bundled_ctf
 from intercode.tasks.tree import Entry, kept, materialise
 
 _SYSTEMS: Mapping[str, Callable[[], list[Entry]]] = {
@@ -26,8 +28,6 @@ _DATABASES: Mapping[str, Callable[[], str]] = {
     "stars": stars.sql,
     "bakery": bakery.sql,
 }
-
-_T = TypeVar("_T")
 
 
 def load(part: str | None = None) -> Dataset:
@@ -47,8 +47,8 @@ def _joined(parts: Sequence[Dataset]) -> Dataset:
     return Dataset(
         name="bundled",
         tasks=tuple(task for part in parts for task in part),
-        file_systems=_Chain([part.file_systems for part in parts]),
-        databases=_Chain([part.databases for part in parts]),
+        file_systems=Chain([part.file_systems for part in parts]),
+        databases=Chain([part.databases for part in parts]),
         description=" ".join(part.description for part in parts),
         source="InterCode",
         licence="MIT",
@@ -59,7 +59,7 @@ def _bash() -> Dataset:
     return Dataset(
         name="bundled:bash",
         tasks=tuple(_bash_task(row, place) for place in _SYSTEMS for row in _rows(place)),
-        file_systems=_Lazy({place: partial(_file_system, place) for place in _SYSTEMS}),
+        file_systems=Lazy({place: partial(_file_system, place) for place in _SYSTEMS}),
         description="Bash tasks over a shop's server, a source tree and a family's archive.",
         source="InterCode",
         licence="MIT",
@@ -70,7 +70,7 @@ def _sql() -> Dataset:
     return Dataset(
         name="bundled:sql",
         tasks=tuple(_sql_task(row, place) for place in _DATABASES for row in _rows(place)),
-        databases=_Lazy({place: partial(_database, place) for place in _DATABASES}),
+        databases=Lazy({place: partial(_database, place) for place in _DATABASES}),
         description="SQL tasks over the data of a library network, a courier firm, an astronomy "
         "club and a bakery.",
         source="InterCode",
@@ -78,48 +78,11 @@ def _sql() -> Dataset:
     )
 
 
-_LOAD: Mapping[str, Callable[[], Dataset]] = {"bash": _bash, "sql": _sql}
-
-
-class _Chain(Mapping[str, _T]):
-    """Several mappings as one, none of whose values is asked for before it is needed."""
-
-    def __init__(self, parts: Sequence[Mapping[str, _T]]) -> None:
-        self._of = {name: part for part in parts for name in part}
-
-    def __getitem__(self, name: str) -> _T:
-        return self._of[name][name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._of)
-
-    def __len__(self) -> int:
-        return len(self._of)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._of
-
-
-class _Lazy(Mapping[str, _T]):
-    """What the makers make, by name; each thing is made when it is first asked for."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], _T]]) -> None:
-        self._makers = makers
-        self._made: dict[str, _T] = {}
-
-    def __getitem__(self, name: str) -> _T:
-        if name not in self._made:
-            self._made[name] = self._makers[name]()
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._makers
+_LOAD: Mapping[str, Callable[[], Dataset]] = {
+    "bash": _bash,
+    "sql": _sql,
+    "ctf": bundled_ctf.load,
+}
 
 
 def _file_system(name: str) -> FileSystem:
