@@ -14,7 +14,7 @@ import pytest
 
 from intercode.errors import LimitError, SandboxError
 from intercode.sandboxes import cgroups as module
-from intercode.sandboxes.cgroups import Cgroups, Group, places_v1, places_v2
+from intercode.sandboxes.cgroups import Cgroups, Group, _weigh, places_v1, places_v2
 
 PREFIX = f"test-{uuid.uuid4().hex[:8]}"
 
@@ -415,3 +415,13 @@ def test_v1_controllers_mounted_together_and_own_groups_are_found(tmp_path: Path
     places = places_v1(mounts, own)  # the top of memory has no cgroup.procs: not ours to use
     assert places == {"cpu": both / "intercode", "memory": memory / "job" / "intercode"}
     assert Cgroups(places).missing() == ["processes"]
+
+
+@pytest.mark.parametrize(("file", "one"), [("cpu.shares", 1024), ("cpu.weight", 100)])
+def test_all_sandboxes_together_weigh_as_much_as_the_cores(
+    tmp_path: Path, file: str, one: int
+) -> None:
+    (tmp_path / file).write_text("1")
+    _weigh(tmp_path)
+    assert (tmp_path / file).read_text() == str(one * len(os.sched_getaffinity(0)))
+    assert [path.name for path in tmp_path.iterdir()] == [file]

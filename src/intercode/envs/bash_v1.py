@@ -48,6 +48,11 @@ _ADDRESSES: dict[Role, str] = {"agent": "172.17.0.2", "gold": "172.17.0.3"}
 _static_flags = lru_cache(maxsize=4096)(static_flags)  # parsing a gold anew at each scoring costs
 
 
+def is_volatile(task: Task, gold: str) -> bool:
+    """Whether a gold of the task has to be run anew at each scoring."""
+    return bool(VOLATILE & {*task.flags, *_static_flags(gold, task.instruction)})
+
+
 class BashV1(PublishedShell):
     """See the module, and `InteractiveEnv` for the interface."""
 
@@ -92,7 +97,7 @@ class BashV1(PublishedShell):
 
     def _gold(self) -> bash_v1.Outcome:
         task, image = self.task, self._image(self.task, "gold")
-        if VOLATILE & {*task.flags, *_static_flags(task.gold, task.instruction)}:
+        if is_volatile(task, task.gold):
             return self._run_gold(task, image)
         key = ("bash-v1", task.content_hash, image, self.limits)
         return self._runtime.gold(key, lambda: self._run_gold(task, image))

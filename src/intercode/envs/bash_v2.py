@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
-from intercode.envs.bash_v1 import VOLATILE
+from intercode.envs.bash_v1 import is_volatile
 from intercode.envs.lasting_shell import OBSERVATION_BYTES, LastingShell
 from intercode.errors import TaskError, UsageError
 from intercode.rewards import archives, bash_v2
 from intercode.rewards.score import Score
 from intercode.sandboxes.base import Image, Sandbox
-from intercode.tasks.labels import static_flags
 from intercode.tasks.model import Dataset, Task
 
 _MAX_LOOKED_AT = 256
@@ -79,7 +78,7 @@ class BashV2(LastingShell):
 
     def _gold(self, gold: str) -> bash_v2.Outcome:
         task, image = self.task, self._image(self.task)
-        if VOLATILE & {*task.flags, *static_flags(gold, task.instruction)}:
+        if is_volatile(task, gold):
             return self._run_gold(task, gold, image)
         key = ("bash-v2", task.content_hash, gold, image, self.limits)
         return self._runtime.gold(key, lambda: self._run_gold(task, gold, image))

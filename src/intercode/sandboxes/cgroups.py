@@ -224,6 +224,8 @@ def places_v1(mounts: Mapping[str, Path], own: Mapping[str, str]) -> dict[str, P
         if candidates := _writable(mounts[controller], own.get(controller, "/")):
             places[controller] = candidates[0] / "intercode"
             places[controller].mkdir(exist_ok=True)
+    if "cpu" in places:
+        _weigh(places["cpu"])
     return places
 
 
@@ -244,7 +246,16 @@ def places_v2(top: Path, own: str) -> dict[str, Path]:
     house = place / "intercode"
     house.mkdir(exist_ok=True)
     given = [c for c in sorted(_offered(place)) if _hand_on(place, c) and _hand_on(house, c)]
+    _weigh(house)
     return {"freezer": house, **dict.fromkeys(given, house)}
+
+
+def _weigh(house: Path) -> None:
+    """All sandboxes together weigh as much as one process for each core: as much as one alone, as
+    groups do by default, would starve them on a busy machine."""
+    cores = len(os.sched_getaffinity(0))
+    _written(house / "cpu.shares", str(1024 * cores))
+    _written(house / "cpu.weight", str(min(100 * cores, 10_000)))
 
 
 def _writable(top: Path, own: str) -> list[Path]:
