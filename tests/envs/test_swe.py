@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from intercode.envs.registration import env_name
 from intercode.envs.runtime import Runtime
 from intercode.envs.swe_artefact import counts
 from intercode.envs.swe_v1 import SweV1
@@ -21,6 +22,7 @@ from intercode.sandboxes.bubblewrap.backend import Bubblewrap
 from intercode.tasks import patches
 from intercode.tasks.git_store import Commit, repository
 from intercode.tasks.model import Dataset, FileSystem, Task
+from intercode.tasks.registry import load
 from intercode.tasks.sources.swe_spec import SweSpec, instruction
 from intercode.tasks.tree import build_tar, kept
 
@@ -127,6 +129,11 @@ def scored(env: SweV1, *actions: str) -> Score:
     assert terminated
     assert info["score"].reward == reward
     return info["score"]  # type: ignore[no-any-return]
+
+
+def test_every_version_is_this_one() -> None:
+    for version in (None, "v1", "v2", "SWE-v1"):
+        assert env_name(version, load("bundled:swe")) == "SWE-v1"
 
 
 # -- what a repair is worth ------------------------------------------------------------------------

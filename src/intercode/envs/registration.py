@@ -21,10 +21,11 @@ ENV_IDS = {
     "intercode/BashShared-v1": "intercode.envs.bash_v1_shared:BashV1Shared",
     "intercode/SQL-v1": "intercode.envs.sql_v1:SqlV1",
     "intercode/SQL-v2": "intercode.envs.sql_v2:SqlV2",
+    "intercode/SWE-v1": "intercode.envs.swe_v1:SweV1",
     "intercode/CTF-v1": "intercode.envs.ctf_v1:CtfV1",
     "intercode/CTF-v2": "intercode.envs.ctf_v2:CtfV2",
 }
-_FAMILIES = {"bash": "Bash", "sql": "SQL", "ctf": "CTF"}
+_FAMILIES = {"bash": "Bash", "sql": "SQL", "swe": "SWE", "ctf": "CTF"}
 """The first half of the name of the environment that plays tasks of a kind."""
 VERSIONS = ("v1", "v2")
 DEFAULT_VERSION = "v2"
@@ -84,7 +85,9 @@ def _player(kind: str, version: str) -> str:
     :raises UsageError: there is none.
     """
     if kind in _FAMILIES:
-        return f"{_FAMILIES[kind]}-{version}"
+        name = f"{_FAMILIES[kind]}-{version}"
+        # A kind whose semantics nobody published differently has one version.
+        return name if f"intercode/{name}" in ENV_IDS else f"{_FAMILIES[kind]}-v1"
     for plugin in _plugins():
         if plugin.name.endswith(f"-{version}") and _imported(plugin).kind == kind:
             return plugin.name

@@ -36,6 +36,8 @@ class Source:
     parts: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
     unpacking: str = ""
+    tables: bool = False
+    """Whether the loader takes any file of such rows instead: ``NAME:PATH``."""
 
     @property
     def remedy(self) -> str:
@@ -293,4 +295,41 @@ _CTF = (
     ),
 )
 
-SOURCES = {source.name: source for source in (*_BASH, *_SQL, *_PYTHON, *_CTF)}
+_SWE = (
+    Source(
+        "swe-bench-lite",
+        "SWE-bench Lite: issues of twelve Python repositories, which it does not bring.",
+        tasks=300,
+        places=(
+            Place("swe_bench", ("swe_bench_lite_test.jsonl",)),
+            Place("swe_bench", ("swe_bench_lite.parquet",)),
+        ),
+        package="swe-bench-lite",
+        loader="swe_bench:load_lite",
+    ),
+    Source(
+        "swe-bench-verified",
+        "SWE-bench Verified: those issues that people found to be solvable.",
+        tasks=500,
+        places=(
+            Place("swe_bench", ("swe_bench_verified.parquet",)),
+            Place("swe_bench", ("swe_bench_verified_subset_columns.jsonl",)),
+        ),
+        package="swe-bench-verified",
+        loader="swe_bench:load_verified",
+    ),
+    Source(
+        "swe-bench",
+        "SWE-bench, all of its test part; swe-bench:PATH is any file of such rows.",
+        tasks=None,
+        places=tuple(
+            Place("swe_bench", (name,))
+            for name in ("swe_bench_test.parquet", "ic_swe_bench.json", "ic_swe_bench_lite.json")
+        ),
+        package="swe-bench",
+        loader="swe_bench:load",
+        tables=True,
+    ),
+)
+
+SOURCES = {source.name: source for source in (*_BASH, *_SQL, *_PYTHON, *_CTF, *_SWE)}

@@ -46,6 +46,8 @@ _HUMANEVAL = "openai/human-eval/6d43fb980f9fee3c892a914eda09951f772ad10d/data"
 _EVALPLUS = "https://github.com/evalplus"
 _DS1000 = "https://raw.githubusercontent.com/xlang-ai/DS-1000/main/data"
 _APPS = "https://people.eecs.berkeley.edu/~hendrycks"
+_SWE_BENCH = "https://huggingface.co/datasets/princeton-nlp"
+_SWE_BENCH_FILE = "resolve/main/data/test-00000-of-00001.parquet"
 
 _NYU_CTF = "NYU-LLM-CTF/NYU_CTF_Bench/4c5744f55a31a58e03d6118c9dbb1c18e5bbdfa9"
 _REPOSITORIES = "https://codeload.github.com"
@@ -243,6 +245,27 @@ PACKAGES: dict[str, list[Upstream]] = {
         ),
     ],
     "apps": [Upstream("python/APPS.tar.gz", f"{_APPS}/APPS.tar.gz")],
+    "swe-bench": [
+        Upstream(
+            "swe_bench/swe_bench_test.parquet",
+            f"{_SWE_BENCH}/SWE-bench/{_SWE_BENCH_FILE}",
+            stand_in="swe_bench/ic_swe_bench.json",
+        ),
+    ],
+    "swe-bench-lite": [
+        Upstream(
+            "swe_bench/swe_bench_lite.parquet",
+            f"{_SWE_BENCH}/SWE-bench_Lite/{_SWE_BENCH_FILE}",
+            stand_in="swe_bench/swe_bench_lite_test.jsonl",
+        ),
+    ],
+    "swe-bench-verified": [
+        Upstream(
+            "swe_bench/swe_bench_verified.parquet",
+            f"{_SWE_BENCH}/SWE-bench_Verified/{_SWE_BENCH_FILE}",
+            stand_in="swe_bench/swe_bench_verified_subset_columns.jsonl",
+        ),
+    ],
     "ds1000": [
         Upstream(
             "python/ds1000/ds1000.jsonl.gz",

@@ -54,7 +54,7 @@ class DatasetInfo:
         return f"present at {self.place}" if self.place else f"not present: {self.remedy}"
 
 
-BUNDLED_PARTS = ("bash", "sql", "ctf")
+BUNDLED_PARTS = ("bash", "sql", "ctf", "swe")
 
 
 def load(name: str, *, path: Path | None = None) -> Dataset:
@@ -115,6 +115,8 @@ def _bundled(part: str | None) -> Dataset:
 
 
 def _load_source(source: Source, part: str | None, path: Path | None) -> Dataset:
+    if source.tables and (table := path if path and path.is_file() else part and Path(part)):
+        return source.load(table, ())
     if part is not None and part not in source.parts:
         whole = f"intercode data info {source.name}"
         parts = ", ".join(f"{source.name}:{p}" for p in source.parts)
