@@ -10,7 +10,6 @@ export INTERCODE_DATA
 .PHONY: demo test check clean
 
 demo: $(VENV)/.installed
-	@scripts/need bubblewrap
 	@echo; echo "== which sandboxes work here"; $(VENV)/bin/intercode doctor
 	@echo; echo "== the bundled suite, solved by its own golds"
 	@$(VENV)/bin/intercode eval bundled --agent gold --out $$(mktemp -d)/run
