@@ -115,7 +115,7 @@ def add_env_arguments(parser: argparse.ArgumentParser, default: str = "v2") -> N
     add(
         "--base",
         metavar="BASE",
-        help="the base image: host, dir:PATH, tar:PATH, debian:SUITE or docker:NAME",
+        help="the base image: host, dir:PATH, tar:PATH, debian:SUITE, docker:NAME or recipe:ctf",
     )
     # fmt: on
 

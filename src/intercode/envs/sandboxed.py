@@ -37,11 +37,14 @@ class SandboxedEnv(InteractiveEnv):
     @classmethod
     def shared(cls, wanted: Shared) -> Runtime:
         """What environments of this class can share."""
+        from intercode.sandboxes.recipes import resolved
         from intercode.sandboxes.registry import choose
 
+        base, packages = resolved(wanted.base)
         return Runtime(
             choose(wanted.sandbox),
-            base=wanted.base,
+            base=base,
+            packages=packages,
             warm=wanted.jobs,
             max_starting=max(2, wanted.jobs),
             outcomes=wanted.outcomes,
