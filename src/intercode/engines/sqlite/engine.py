@@ -20,7 +20,7 @@ from intercode.engines.translate import SyntaxFault, require_sqlglot, translate
 from intercode.errors import EngineError, EngineUnavailable, UsageError
 
 _OLDEST = (3, 40, 0)
-_KEPT = 64
+_KEPT = 512
 """Templates kept for sessions to come."""
 
 

@@ -9,17 +9,27 @@ from functools import lru_cache
 from intercode.engines.content import Content
 
 NAME = "MYSQL_CI"
+_SHORT = 64
+"""Characters of a text whose key is kept: a comparison is asked for thousands of times a query."""
 _PLAIN = re.compile(r"[ -Za-~]*(?<! )")
 
 
 def key(text: str) -> str:
     """Equal for texts that are equal; ordered as they are."""
+    return _short_key(text) if len(text) <= _SHORT else _key(text)
+
+
+@lru_cache(maxsize=65_536)
+def _short_key(text: str) -> str:
+    return _key(text)
+
+
+def _key(text: str) -> str:
     if text.isascii():
         return text.upper().rstrip(" ")
     return _folded(text)
 
 
-@lru_cache(maxsize=65_536)
 def _folded(text: str) -> str:
     return fold(text).rstrip(" ")
 
@@ -39,6 +49,8 @@ def _folded_character(character: str) -> str:
 
 
 def compare(left: str, right: str) -> int:
+    if left == right:
+        return 0
     one, other = key(left), key(right)
     return (one > other) - (one < other)
 
