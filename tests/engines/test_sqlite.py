@@ -285,7 +285,8 @@ def test_content_that_it_cannot_hold_is_an_engine_error(engine) -> None:
         engine.open(broken)
 
 
-def test_templates_are_not_kept_for_ever(engine) -> None:
+def test_templates_are_not_kept_for_ever(engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("intercode.engines.sqlite.engine._KEPT", 64)
     first = engine.open(replace(CONTENT, name="0"))
     first.execute("DELETE FROM people")
     snapshot = first.snapshot()
