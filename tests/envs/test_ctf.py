@@ -161,11 +161,19 @@ def test_branches_count_and_stand_for_themselves(env: Any) -> None:
     env.step("submit flag{guess}")
     env.step("cd in")
     twin = env.fork()[0]
-    assert twin.attempts == env.attempts
     assert twin.step("cat b.txt")[0] == "two\n"
     assert twin.step("submit flag{guess}")[4]["wrong_submissions"] == 2
     assert env.step("submit flag{guess}")[4]["wrong_submissions"] == 2
     twin.close()
+
+
+def test_branches_allow_as_many_attempts(env: Any, runtime: Runtime) -> None:
+    strict = type(env)(TASKS, runtime=runtime, attempts=2)
+    strict.reset(options={"task": "open"})
+    twin = strict.fork()[0]
+    assert [twin.step("submit flag{guess}")[2] for _ in range(2)] == [False, True]
+    twin.close()
+    strict.close()
 
 
 def test_a_moment_can_be_gone_back_to_even_from_the_end(env: Any) -> None:

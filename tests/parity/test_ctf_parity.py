@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from intercode.agents.trajectories import read_recording
+from intercode.cli.main import main
 from intercode.envs.ctf_v1 import CtfV1
 from intercode.envs.runtime import Runtime
 from intercode.rewards import ctf
@@ -125,6 +126,16 @@ def test_every_verdict_of_a_published_run_is_given_again(
     assert (report["tasks"], report["turns"], report["failed"]) == (tasks, turns, 0)
     assert report["disagreements"] == []
     assert report["success_replayed"] == report["success_published"]
+
+
+@pytest.mark.bubblewrap
+def test_the_command_line_knows_what_was_recorded(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERCODE_DATA", str(data))
+    path = published(data, "ic_ctf_gpt-4_25_turns", tmp_path)
+    assert main(["replay", str(path), "--sandbox", "bubblewrap", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["agreement"] == 1.0
 
 
 def published(data: Path, name: str, folder: Path) -> Path:

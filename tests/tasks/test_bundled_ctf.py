@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intercode.cli.main import main
 from intercode.envs.check import check_dataset
 from intercode.envs.ctf_v1 import CtfV1
 from intercode.envs.ctf_v2 import CtfV2
@@ -140,6 +141,16 @@ def test_git_finds_nothing_wrong_with_the_repositories(runtime: Runtime) -> None
 def test_all_are_sound() -> None:
     checks = check_dataset(TASKS, "CTF-v2", sandbox="bubblewrap", base="host", jobs=2)
     assert {check.task.id: check.reasons for check in checks if check.reasons} == {}
+
+
+@pytest.mark.bubblewrap
+def test_a_check_of_tasks_with_a_folder_each_lists_no_places(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["data", "check", "bundled:ctf", "--tasks", "pier", "tide", "--strict"]) == 0
+    printed = capsys.readouterr().out
+    assert "all" in printed
+    assert "pier" not in printed
 
 
 @given(st.binary(max_size=2000))
