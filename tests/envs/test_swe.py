@@ -225,6 +225,7 @@ COMPILE = (
         COMPILE.format("tests/__pycache__/test_numbers.cpython-311.pyc"),
         COMPILE.format("unittest.pyc"),
         "rm -rf .git; git init -q",
+        "mkdir .pytest_cache; touch .pytest_cache/x",
     ],
 )  # fmt: skip
 def test_what_does_not_count_is_nothing(env: SweV1, action: str) -> None:

@@ -25,6 +25,8 @@ _STEERING = {
 }  # fmt: skip
 # Compiled code is run in place of the source that it says it belongs to.
 _COMPILED = (".pyc", ".pyo", ".pth")
+_MADE = {"__pycache__", ".pytest_cache"}
+"""Folders that running tests makes."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def counts(spec: SweSpec, touched: frozenset[str], gold: frozenset[str]) -> Call
 
     def decide(path: str) -> bool:
         own = PurePosixPath(path)
-        if ".git" in own.parts[:1] or "__pycache__" in own.parts or own.suffix in _COMPILED:
+        if ".git" in own.parts[:1] or _MADE & {*own.parts} or own.suffix in _COMPILED:
             return False
         if path in gold:
             return True
