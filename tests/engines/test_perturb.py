@@ -249,6 +249,8 @@ def test_a_query_expects_repeats_where_it_groups_or_takes_each_once() -> None:
     repeated = {found.column for found in literals(sql, "mysql") if found.value is None}
     assert repeated == {"a", "the place", "d", "e", "f"}
     assert {Literal("g", 4), Literal("c", 3)} <= literals(sql, "mysql")
+    both = literals("SELECT a FROM t WHERE b = 1 INTERSECT SELECT a FROM t WHERE b = 2", "sqlite")
+    assert Literal("a", None) in both
 
 
 def test_double_quotes_may_be_text_in_sqlite() -> None:

@@ -201,6 +201,18 @@ def test_a_query_that_expects_repeats_is_believed() -> None:
     assert shared_names(named("name", LETTERS), 1, repeated=True) == frozenset()
 
 
+def test_unless_another_table_may_be_meant() -> None:
+    other = table("visit", {"id": "INT", "town": "TEXT"}, [(n, LETTERS[n % 4]) for n in range(20)])
+    keep = {Literal("town", None)}
+
+    def repeats(*tables: Table) -> bool:
+        towns = [column(copy, "thing", "town") for copy in copies(*tables, keep=keep)]
+        return any(len(set(found)) < len(found) for found in towns)
+
+    assert repeats(named("town", LETTERS))
+    assert not repeats(named("town", LETTERS), other)
+
+
 @pytest.mark.parametrize("called", ["name", "town"])
 def test_names_stay_unique(called: str) -> None:
     keep = {Literal(called, "aaa"), Literal(called, "new")}

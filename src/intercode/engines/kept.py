@@ -201,9 +201,12 @@ class Kept:
         return list(found.values())
 
     def _believed(self, repeated: Collection[str | None]) -> Iterator[Key]:
-        """Names, and references that are all different."""
+        """Names, and references that are all different. A text that is expected to repeat may be
+        meant in any table that has such a column, and then none is known to be."""
+        everywhere = [one.name.casefold() for t in self.pristine.values() for one in t.columns]
         for index, name in enumerate(self.names):
-            if (shared := shared_names(self.table, index, name in repeated)) is not None:
+            expected = name in repeated and everywhere.count(name) == 1
+            if (shared := shared_names(self.table, index, expected)) is not None:
                 yield Key((index,), False, frozenset(compared((value,)) for value in shared))
         for key in self.table.foreign_keys:
             columns = self._indexes(key.columns)

@@ -12,7 +12,8 @@ Constant = int | float | str
 class Literal(NamedTuple):
     """``column`` is the bare name, in small letters, of what it is compared with; None where that
     is no column (``COUNT(*) > 3``). Where ``value`` is None the query
-    groups by the column, or takes each of its values once: it expects them to repeat."""
+    groups by the column, takes each of its values once, or looks for what two selections of them
+    share: it expects them to repeat."""
 
     column: str | None
     value: Constant | None
@@ -68,18 +69,23 @@ def literals(sql: str, dialect: str) -> frozenset[Literal]:
 
 
 def _grouped(sql: str, dialect: str) -> set[str]:
-    """The bare names of what is grouped by, or taken DISTINCT: the last word of each term."""
+    """The bare names of what is grouped by, taken DISTINCT, or met with itself:
+    the last word of each term."""
     found: set[str] = set()
     name = None
+    tokens = significant(sql, dialect)
+    starts = {"GROUP", "DISTINCT"}
+    if any(token.upper == "INTERSECT" for token in tokens):
+        starts.add("SELECT")
     grouping = False
-    for token in (*significant(sql, dialect), None):
+    for token in (*tokens, None):
         ends = token is None or token.upper in _AFTER_GROUP
         if grouping and name and (ends or (token is not None and token.text == ",")):
             found.add(name)
             name = None
         if ends or token is None:
             grouping = False
-        elif token.upper in ("GROUP", "DISTINCT"):
+        elif token.upper in starts:
             grouping, name = True, None
         elif token.kind in ("word", "quoted") and token.upper != "BY":
             name = name_value(token).casefold()

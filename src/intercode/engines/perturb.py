@@ -23,6 +23,8 @@ from intercode.engines.vary import Kind, fits, kind_of, new, new_key, varied
 MOST_ROWS = 400
 """Of a table; of larger ones a part is kept, so that a copy is made and read in milliseconds."""
 _KEPT = 0.75
+_NAMED = 0.95
+"""How many of the rows are kept, and of those that are looked for by name."""
 _CHANGED = 0.12
 _SOUGHT = 0.3
 """How often a value is changed, and how often where one is looked for."""
@@ -101,6 +103,7 @@ class _Builder:
         self.sought = [self._sought(index, keep) for index in range(len(self.names))]
         counts = [literal.value for literal in keep if literal.column is None]
         self.counted = max((n for n in counts if isinstance(n, int) and n < 100), default=0)
+        self.unique = sorted({key.columns[0] for key in self.kept.keys if len(key.columns) == 1})
         self.number = 0
 
     def made(self) -> Made:
@@ -129,7 +132,7 @@ class _Builder:
 
     def _rows(self) -> list[Row]:
         draw, source = self.draw, list(self.table.rows)
-        rows = [row for row in source if draw.random() < _KEPT]
+        rows = [row for row in source if draw.random() < (_NAMED if self._named(row) else _KEPT)]
         if len(rows) > MOST_ROWS * 3 // 4:
             hits = [row for row in rows if self._met(row)]
             rows = _some(hits, MOST_ROWS // 4, draw) + _some(rows, MOST_ROWS // 2, draw)
@@ -161,7 +164,8 @@ class _Builder:
     def _changed(self, row: Row | list[Any]) -> list[Any]:
         changed = list(row)
         for index, kind in enumerate(self.kinds):
-            if self.draw.random() < (_SOUGHT if self.sought[index] else _CHANGED):
+            often = self.sought[index] and index not in self.unique
+            if self.draw.random() < (_SOUGHT if often else _CHANGED):
                 changed[index] = self._other(index, kind, changed[index])
         return changed
 
@@ -248,6 +252,10 @@ class _Builder:
                 if value is not None and (named or repr(value) in own):
                     found.append(value)
         return found
+
+    def _named(self, row: Row) -> bool:
+        """Whether a query looks for it by a name that no other row has."""
+        return any(row[index] in self.sought[index] for index in self.unique)
 
     def _met(self, row: Row) -> int:
         """In how many columns it has what is looked for."""
