@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from intercode.agents.recording import Recording
     from intercode.runs.replay import ReplayedEpisode, ReplayReport
 
-_DATASETS = {"bash": "nl2bash", "sql": "spider", "ctf": "ctf"}
+_DATASETS = {"bash": "nl2bash", "sql": "spider", "python": "mbpp:intercode", "ctf": "ctf"}
 _PAPERS = {"bash": "BashShared-v1"}
 """Where the paper's environment of a kind is not the one that is named for its version."""
 _EPILOG = """\
@@ -123,7 +123,7 @@ def _dataset_of(recording: Recording) -> str:
     raise DatasetError(
         f"{recording.path}: recordings of {recording.environment or 'an unknown environment'} "
         "cannot be replayed yet",
-        remedy="--dataset NAME, if it is one of Bash, SQL or CTF",
+        remedy="--dataset NAME, if it is one of Bash, SQL, Python or CTF",
     )
 
 

@@ -22,10 +22,13 @@ ENV_IDS = {
     "intercode/SQL-v1": "intercode.envs.sql_v1:SqlV1",
     "intercode/SQL-v2": "intercode.envs.sql_v2:SqlV2",
     "intercode/SWE-v1": "intercode.envs.swe_v1:SweV1",
+    "intercode/Python-v1": "intercode.envs.python_v1:PythonV1",
+    "intercode/Python-v2": "intercode.envs.python_v2:PythonV2",
     "intercode/CTF-v1": "intercode.envs.ctf_v1:CtfV1",
     "intercode/CTF-v2": "intercode.envs.ctf_v2:CtfV2",
+    "intercode/Code-v1": "intercode.envs.code_v1:CodeV1",
 }
-_FAMILIES = {"bash": "Bash", "sql": "SQL", "swe": "SWE", "ctf": "CTF"}
+_FAMILIES = {"bash": "Bash", "sql": "SQL", "python": "Python", "swe": "SWE", "ctf": "CTF", "code": "Code"}
 """The first half of the name of the environment that plays tasks of a kind."""
 VERSIONS = ("v1", "v2")
 DEFAULT_VERSION = "v2"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from intercode.envs.once import Once, Outcomes
 from intercode.sandboxes.base import Backend, Image, Layer, Limits, Sandbox
-from intercode.sandboxes.pool import Pool
+from intercode.sandboxes.pool import Pool, Prepare
 from intercode.tasks.model import Dataset, Task
 
 _T = TypeVar("_T")
@@ -32,6 +34,8 @@ class Runtime:
         self.packages = packages
         self.pool = Pool(backend, warm=warm, max_starting=max_starting, max_running=max_running)
         self._outcomes = outcomes or Once()
+        self._idle: dict[Any, list[Sandbox]] = {}
+        self._lock = threading.Lock()
 
     def image(self, dataset: Dataset, task: Task, *finish: str) -> Image:
         """The task's file system on our base; ``finish`` are set-up commands of the environment's
@@ -48,8 +52,33 @@ class Runtime:
             layers.append(Layer(setup=task.setup))
         return Image(self.base, self.packages, tuple(layers), env)
 
-    def sandbox(self, image: Image, limits: Limits) -> Sandbox:
-        return self.pool.take(image, limits)
+    def sandbox(self, image: Image, limits: Limits, prepare: Prepare | None = None) -> Sandbox:
+        return self.pool.take(image, limits, prepare)
+
+    @contextlib.contextmanager
+    def own(self, image: Image, limits: Limits, prepare: Prepare) -> Iterator[Sandbox]:
+        """A sandbox of ours, that no agent's code ever enters: so it is used again, one user at a
+        time. Whatever is raised meanwhile ends it."""
+        key = (image, limits, prepare)
+        with self._lock:
+            idle = self._idle.setdefault(key, [])
+            sandbox = idle.pop() if idle else None
+        sandbox = sandbox or self.pool.take(*key)
+        try:
+            yield sandbox
+        except BaseException:
+            self.pool.give_back(sandbox)
+            raise
+        with self._lock:
+            idle.append(sandbox)
+
+    def _let_go(self) -> None:
+        with self._lock:
+            idle = [sandbox for found in self._idle.values() for sandbox in found]
+            for found in self._idle.values():
+                found.clear()
+        for sandbox in idle:
+            self.pool.give_back(sandbox)
 
     def gold(self, key: Any, compute: Callable[[], _T]) -> _T:
         """The outcome of a gold, computed once for each key, whoever asks first."""
@@ -57,11 +86,13 @@ class Runtime:
 
     def live(self) -> int:
         """Sandboxes that are open once those given back have been closed; takes no new ones."""
+        self._let_go()
         self.pool.close()
         return int(getattr(self.backend, "live", lambda: 0)())
 
     def close(self) -> None:
         try:
+            self._let_go()
             self.pool.close()
         finally:
             self.backend.close()

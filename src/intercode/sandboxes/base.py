@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from intercode.errors import UsageError
+
+if TYPE_CHECKING:
+    from intercode.sandboxes.languages import Interpreter
 
 Command = str | Sequence[str]
 """A text is given to ``/bin/bash -c``; a sequence is executed as it is."""
@@ -190,6 +193,12 @@ class Sandbox(Protocol):
 
     def shell(self, state: ShellState | None = None) -> Shell:
         """The sandbox's persistent shell (one a sandbox), started on first use."""
+
+    def interpreter(self, name: str) -> Interpreter:
+        """The sandbox's interpreter of that language (one of each), started on first use.
+
+        :raises UsageError: there is no such language.
+        """
 
     def read_file(self, path: str, *, max_bytes: int | None = None) -> bytes:
         """A file's content; links are followed inside the sandbox.

@@ -179,16 +179,18 @@ class Channel:
         if reply.status is None:
             raise SandboxError(f"the sandbox's guest did not start within {timeout_s:g} s")
 
-    def send(self, verb: str, body: bytes) -> None:
+    def send(self, verb: str, body: bytes, slot: str = "") -> None:
         if not self._tags:
             self._tags = re.findall("." * 8, secrets.token_hex(4 * _TAGS))
         tag = self._tags.pop()
         self._tag, self._begun_at, self._stray = tag.encode("ascii"), None, 0
-        self._streams.send(message(verb, body, tag))
+        self._streams.send(message(verb, body, tag, slot))
 
-    def ask(self, verb: str, body: bytes, ends: bytes, limit: int, deadline: float) -> Reply:
+    def ask(
+        self, verb: str, body: bytes, ends: bytes, limit: int, deadline: float, slot: str = ""
+    ) -> Reply:
         """Send a message and wait for a status that starts with one of ``ends``."""
-        self.send(verb, body)
+        self.send(verb, body, slot)
         return self.wait(ends, Capture(limit), deadline)
 
     def wait(

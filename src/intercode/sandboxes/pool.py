@@ -12,12 +12,15 @@ import contextlib
 import queue
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from intercode.errors import SandboxError
 from intercode.sandboxes.base import Backend, Image, Limits, Sandbox
 
-_Kind = tuple[Image, Limits]
+Prepare = Callable[[Sandbox], None]
+"""Done to a sandbox once it is started: the same function for the same kind."""
+
+_Kind = tuple[Image, Limits, Prepare | None]
 _MAX_KINDS = 8
 
 
@@ -50,20 +53,22 @@ class Pool:
             worker.start()
 
     @contextlib.contextmanager
-    def borrowed(self, image: Image, limits: Limits) -> Iterator[Sandbox]:
+    def borrowed(
+        self, image: Image, limits: Limits, prepare: Prepare | None = None
+    ) -> Iterator[Sandbox]:
         """A fresh sandbox for the time of a `with` block."""
-        sandbox = self.take(image, limits)
+        sandbox = self.take(image, limits, prepare)
         try:
             yield sandbox
         finally:
             self.give_back(sandbox)
 
-    def take(self, image: Image, limits: Limits) -> Sandbox:
-        """A sandbox nobody has used. Waits while ``max_running`` are out.
+    def take(self, image: Image, limits: Limits, prepare: Prepare | None = None) -> Sandbox:
+        """A sandbox nobody has used, after ``prepare``. Waits while ``max_running`` are out.
 
         :raises SandboxError: it cannot be started, or the pool is closed.
         """
-        kind = (image, limits)
+        kind = (image, limits, prepare)
         # Not for ever: whoever holds the others may close the pool and never give them back.
         while self._running is not None and not self._running.acquire(timeout=0.5):
             self._refuse_if_closed()
@@ -71,13 +76,24 @@ class Pool:
             sandbox = self._pop(kind)
             if sandbox is None:
                 with self._starting:
-                    sandbox = self._backend.start(image, limits)
+                    sandbox = self._start(kind)
             self._plan(kind)
             return sandbox
         except BaseException:
             if self._running is not None:
                 self._running.release()
             raise
+
+    def _start(self, kind: _Kind) -> Sandbox:
+        image, limits, prepare = kind
+        sandbox = self._backend.start(image, limits)
+        if prepare is not None:
+            try:
+                prepare(sandbox)
+            except BaseException:
+                sandbox.close()
+                raise
+        return sandbox
 
     def give_back(self, sandbox: Sandbox) -> None:
         """Have it closed, soon and elsewhere: sandboxes are never used twice."""
@@ -129,7 +145,7 @@ class Pool:
         try:
             if not self._closed:
                 with self._starting:
-                    sandbox = self._backend.start(*kind)
+                    sandbox = self._start(kind)
         finally:
             with self._lock:
                 self._planned[kind] -= 1

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from intercode.errors import UsageError
 from intercode.sandboxes.base import Command, CommandResult, Limits, ShellState
@@ -17,11 +18,17 @@ from intercode.sandboxes.capture import Capture
 from intercode.sandboxes.channel import Channel, GuestGone, Reply
 from intercode.sandboxes.guest import quote
 
+if TYPE_CHECKING:
+    from intercode.sandboxes.languages import Language
+
 GRACE_S = 2.0
 """How long a killed command may take to be gone before the whole guest is given up."""
 BEGIN_S = 3.0
 """How long the guest may take to take a command up; counted apart from the command's own time."""
 _SHELL_S = 3.0
+_START_S = 10.0
+HARD_S = 1.0
+"""How long after its time limit an interpreter is killed, which ought to interrupt itself."""
 
 # What Bash sets itself refuses to be set, and takes the rest of the list down with it; the last are
 # the shell program's own.
@@ -42,6 +49,12 @@ class Session:
         self._interrupt = interrupt
         self._limits = limits
         self.shell_alive = False
+        self._standing: set[str] = set()
+
+    @property
+    def standing(self) -> int:
+        """How many processes are the shell or an interpreter, waiting."""
+        return self.shell_alive + len(self._standing)
 
     def run(
         self,
@@ -102,6 +115,51 @@ class Session:
         why = "it timed out" if ended.timed_out else f"the shell ended with exit code {code}"
         return ended.result(cwd=state.cwd, restarted=why), state
 
+    def interpreter_start(self, language: Language) -> CommandResult:
+        """Start it, unless it stands ready; an exit code other than 0 says that it does not."""
+        if language.name in self._standing:
+            return CommandResult(b"", 0)
+        end, slot = time.monotonic() + _START_S, language.name
+        reply = self._channel.ask("S", language.start, b"SZ", 1 << 12, end, slot)
+        if reply.status is not None and reply.status[0] == b"S":
+            reply = self._channel.ask("E", language.program, b"EZ", 1 << 12, end, slot)
+        if reply.status is None:
+            self._interrupt()
+            self._channel.wait(b"SEZ", Capture(0), time.monotonic() + 0.5)
+        if reply.status is None or reply.status[0] != b"E":
+            return CommandResult(reply.raw, 127, failure="exec")
+        self._standing.add(slot)
+        return CommandResult(b"", 0)
+
+    def interpreter_run(
+        self, language: Language, request: str, timeout_s: float, max_bytes: int | None
+    ) -> tuple[CommandResult, bytes | None]:
+        """What a request came to, and the interpreter's answer if it lives. Where it ended,
+        ``restarted`` says why, and another one stands ready if it can."""
+        if "\0" in request:
+            raise UsageError("an action cannot hold a NUL byte")
+        body, broken = _encoded(request), None
+        while True:
+            started = self.interpreter_start(language)
+            if started.exit_code != 0:
+                why = f"the {language.name} interpreter does not start any more"
+                return replace(started, restarted=why), None
+            ended = self._do("E", body, b"EZ", timeout_s, max_bytes, language.name)
+            if ended.reply.begun_at is not None:
+                break
+            self._standing.discard(language.name)
+            broken = "it took no more actions"
+        if ended.status[0] == b"E":
+            return ended.result(restarted=broken), ended.status[2]
+        self._standing.discard(language.name)
+        result = ended.result()
+        why = "it timed out" if ended.timed_out else f"it ended with exit code {result.exit_code}"
+        try:
+            self.interpreter_start(language)
+        except GuestGone as gone:
+            raise GuestGone(str(gone), partial=ended.reply) from None
+        return replace(result, restarted=why), None
+
     def _start_shell(self, starts: Iterator[ShellState]) -> None:
         """A new shell, from the first of these states that it can be given."""
         for state in starts:
@@ -130,12 +188,18 @@ class Session:
         return reply.status is not None and reply.status[0] == b"S"
 
     def _do(
-        self, verb: str, body: bytes, ends: bytes, timeout_s: float | None, limit: int | None
+        self,
+        verb: str,
+        body: bytes,
+        ends: bytes,
+        timeout_s: float | None,
+        limit: int | None,
+        slot: str = "",
     ) -> _Ended:
         timeout_s = self._limits.timeout_s if timeout_s is None else timeout_s
         capture = Capture(self._limits.output_bytes if limit is None else limit)
         sent_at = time.monotonic()
-        self._channel.send(verb, body)
+        self._channel.send(verb, body, slot)
         reply = self._channel.wait(ends, capture, sent_at + BEGIN_S, timeout_s=timeout_s)
         timed_out = reply.status is None
         if timed_out:

@@ -54,7 +54,7 @@ class DatasetInfo:
         return f"present at {self.place}" if self.place else f"not present: {self.remedy}"
 
 
-BUNDLED_PARTS = ("bash", "sql", "ctf", "swe")
+BUNDLED_PARTS = ("bash", "sql", "python", "ctf", "swe")
 
 
 def load(name: str, *, path: Path | None = None) -> Dataset:

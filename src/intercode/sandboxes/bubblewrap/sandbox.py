@@ -26,6 +26,7 @@ from intercode.sandboxes.bubblewrap.client import Helpers, Started, memory_file
 from intercode.sandboxes.cgroups import Group
 from intercode.sandboxes.channel import Channel, GuestGone
 from intercode.sandboxes.guest import KILL_SIGNAL
+from intercode.sandboxes.languages import Interpreter, language
 from intercode.sandboxes.session import Session
 
 
@@ -168,6 +169,10 @@ class BubblewrapSandbox:
             self._shell.saved = state
         return self._shell
 
+    def interpreter(self, name: str) -> Interpreter:
+        self._live()
+        return Interpreter(language(name), lambda: self._session, self.surviving, self.limits)
+
     def surviving(self, action: Callable[[], CommandResult]) -> CommandResult:
         """Do it; if the guest dies of it, put a new one in its place with the same files. Where the
         guest was lost before it took the command up, the new one does it."""
@@ -248,7 +253,7 @@ class BubblewrapSandbox:
                     _signal(pid, signal.SIGCONT)
 
     def process_count(self) -> int:
-        return max(0, len(self._processes()) - self._session.shell_alive)
+        return max(0, len(self._processes()) - self._session.standing)
 
     def _processes(self) -> list[int]:
         """Everything below the guest, as the host numbers it."""

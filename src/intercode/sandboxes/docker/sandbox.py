@@ -27,6 +27,7 @@ from intercode.sandboxes.docker.scan import Scanner
 from intercode.sandboxes.docker.snapshots import Origin, SnapshotStore
 from intercode.sandboxes.docker.watch import DiskMeter
 from intercode.sandboxes.guest import KILL_SIGNAL
+from intercode.sandboxes.languages import Interpreter, language
 from intercode.sandboxes.session import Session
 
 _REPLACED = "the command took the sandbox down; its files were kept"
@@ -119,6 +120,10 @@ class DockerSandbox:
             self._shell.saved = state
         return self._shell
 
+    def interpreter(self, name: str) -> Interpreter:
+        self._live()
+        return Interpreter(language(name), lambda: self.session, self.surviving, self.limits)
+
     def surviving(self, action: Callable[[], CommandResult]) -> CommandResult:
         """Do it; if the guest dies of it, put a new one in its place with the same files. Where the
         guest was lost before it took the command up, the new one does it."""
@@ -203,7 +208,7 @@ class DockerSandbox:
     def process_count(self) -> int:
         rows = self._engine.processes(self._live().name)
         alive = sum(not state.startswith("Z") for _, state in rows)
-        return max(0, alive - 1 - self.session.shell_alive)
+        return max(0, alive - 1 - self.session.standing)
 
     def snapshot(self) -> Snapshot:
         """Costs the engine a `commit`. Names that begin with ``.wh.`` mean something else in an

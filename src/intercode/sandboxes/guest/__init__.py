@@ -3,8 +3,9 @@
 The guest uses Bash builtins only, so it lives on when the agent has deleted every program. It is
 process 1 of the sandbox, which no signal from inside can kill. It speaks over these streams:
 
-- *control* (its stdin): messages ``VERB TAG NUL LENGTH NUL BODY`` from the host; the verb is one
-  letter, the tag a word that nobody can guess;
+- *control* (its stdin): messages ``VERB TAG NUL LENGTH SLOT NUL BODY`` from the host; the verb is
+  one letter, the tag a word that nobody can guess; a slot (`S` and `E` only; empty for the shell)
+  is the name of an interpreter, of which any number may stand side by side;
 - *status* (its stderr): messages ``LETTER TAG : CODE NUL`` to the host, out of band of what
   commands print, with the tag of what they answer: an agent that finds this stream can neither
   answer in advance nor make a late answer count for the next command;
@@ -20,6 +21,8 @@ verb   meaning
 ``W``  the same, and wait until what it left in the background has closed its output
 ``S``  start the persistent shell: Bash, or with a BODY a fork of the guest itself
 ``E``  run BODY in the persistent shell
+``S``  with a slot: start an interpreter, by BODY (Bash text that becomes it)
+``E``  with a slot: give BODY to that interpreter
 ``F``  print BODY to *output*: marks how far the host has to read
 =====  ========================================================================
 
@@ -27,6 +30,11 @@ Status messages: ``H`` ready; ``B`` a run or a command of the shell begins; ``D`
 ``C`` / ``X`` its working directory / program does not exist; ``Q… NUL OUTPUT`` what a query
 printed; ``S`` the shell stands ready; ``V… NUL DECLARATIONS`` the shell's state; after that,
 ``E… NUL CWD NUL TAG`` it finished a command; ``Z`` the shell is gone.
+
+An interpreter (`intercode.sandboxes.languages`) reads ``TAG LENGTH NUL BODY`` from its descriptor
+73, tells ``B TAG :0 NUL`` on 72 when it begins and ``E TAG : CODE NUL ANSWER NUL TAG NUL`` when it
+has done, then stops itself until process 1 continues it. 70 and 71 are what it has as its input and
+its output. First of all it stops itself, when it is ready.
 
 SIGUSR1, sent to the guest by the host, kills the process group of whatever is running. (So it does
 when an agent sends it: then that agent has killed its own command.)
@@ -68,10 +76,11 @@ def boot_message() -> tuple[int, bytes]:
 KILL_SIGNAL = signal.SIGUSR1
 
 
-def message(verb: str, body: bytes = b"", tag: str = "") -> bytes:
+def message(verb: str, body: bytes = b"", tag: str = "", slot: str = "") -> bytes:
     if b"\0" in body:
         raise ValueError("a message to the guest cannot hold a NUL byte")
-    return b"%s%s\0%d\0%s" % (verb.encode("ascii"), tag.encode("ascii"), len(body), body)
+    head = f"{verb}{tag}\0{len(body)} {slot}" if slot else f"{verb}{tag}\0{len(body)}"
+    return b"%s\0%s" % (head.encode("ascii"), body)
 
 
 def quote(data: bytes) -> str:

@@ -14,7 +14,7 @@ from intercode.tasks.bundled import archive, bakery, courier, library, project, 
 from intercode.tasks.lazy import Chain, Lazy
 from intercode.tasks.model import Database, Dataset, FileSystem, Task
 from intercode.tasks.registry import BUNDLED_PARTS as PARTS
-from intercode.tasks.sources import bundled_ctf, bundled_swe
+from intercode.tasks.sources import bundled_ctf, bundled_python, bundled_swe
 from intercode.tasks.tree import Entry, kept, materialise
 
 _SYSTEMS: Mapping[str, Callable[[], list[Entry]]] = {
@@ -81,6 +81,7 @@ def _sql() -> Dataset:
 _LOAD: Mapping[str, Callable[[], Dataset]] = {
     "bash": _bash,
     "sql": _sql,
+    "python": bundled_python.load,
     "ctf": bundled_ctf.load,
     "swe": bundled_swe.load,
 }

@@ -1,0 +1,1 @@
+"""What the Python environments load into interpreters, beyond executing actions."""

@@ -1,0 +1,111 @@
+"""How the paper's server executed Python. Loaded into a sandbox's interpreter.
+
+One namespace lasts from action to action, and, in part, beyond a scoring: that begins with the
+agent's definitions, and ends with a new namespace that holds the gold's.
+"""
+
+# mypy: ignore-errors
+# ruff: noqa: F821
+
+import ast
+import io
+import json
+import sys
+
+_gold = {}
+
+
+def _fresh():
+    import builtins
+
+    return {"__name__": "__main__", "__builtins__": builtins, "sys": sys, "StringIO": io.StringIO}
+
+
+_space = _fresh()
+
+
+def wrapped(action):
+    """An action as it is executed: its value is printed, unless it has an assignment, an import or
+    a print anywhere, or is an assertion. Raises SyntaxError."""
+    if action.strip().startswith("def "):
+        return action
+    tree = ast.parse(action.strip())
+    if action.strip().startswith("assert") or any(_stands_alone(node) for node in ast.walk(tree)):
+        return action
+    return f"print({action})"
+
+
+def _stands_alone(node):
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "print"
+    return isinstance(node, (ast.Assign, ast.Import))
+
+
+def _execute(command, milliseconds):
+    """What the server answered: output and error, or an error alone. SystemExit leaves it."""
+    output, error = io.StringIO(), io.StringIO()
+    sys.stdout, sys.stderr = output, error
+    try:
+        try:
+            _limit(milliseconds)
+            exec(command, _space)
+        finally:
+            _limit(0)
+        return {"output": output.getvalue().strip(), "error": error.getvalue().strip()}
+    except SystemExit as end:
+        raise _Left(end) from None
+    except BaseException as problem:
+        return {"error": f"Error: {_words(problem)}"}
+    finally:
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+
+
+class _Left(Exception):
+    pass
+
+
+def _words(problem):
+    if isinstance(problem, Interrupted):
+        return "timed out"
+    try:
+        return str(problem)
+    except BaseException:
+        return type(problem).__name__
+
+
+def act(number, text):
+    """Execute an action: the answer is ``{result}`` or ``{failed}``, a text."""
+    try:
+        answer = {"result": _execute(wrapped(text), number)}
+    except BaseException as problem:
+        answer = {"failed": _words(problem)}
+    return 0, json.dumps(answer).encode()
+
+
+def score(number, text):
+    """Run the tests on what was submitted, then on the gold: the answer is the results of both, and
+    ``leaked``: whether what was tested in the first place was the gold of a scoring before."""
+    global _space, _gold
+    job = json.loads(text)
+    _quietly("{bound} = {name}".format(**job), number)
+    leaked = job["bound"] in _gold and _space.get(job["bound"]) is _gold[job["bound"]]
+    _quietly(job["setup"], number)
+    agent = [_quietly(test, number) for test in job["tests"]]
+    _space = _fresh()
+    _quietly(job["setup"], number)
+    _quietly(job["gold"], number)
+    _gold = dict(_space)
+    gold = [_quietly(test, number) for test in job["tests"]]
+    return 0, json.dumps({"agent": agent, "gold": gold, "leaked": leaked}).encode()
+
+
+def _quietly(command, milliseconds):
+    try:
+        return _execute(command, milliseconds)
+    except _Left as end:
+        return {"error": f"Error: {_words(end)}"}
+
+
+HANDLERS = globals().setdefault("HANDLERS", {})
+HANDLERS[b"act"] = act
+HANDLERS[b"score"] = score
