@@ -96,6 +96,14 @@ def test_a_tree_stays_about_as_deep() -> None:
     assert all(2 <= count <= 30 for count in roots)
 
 
+def test_no_row_gets_the_key_that_stands_for_none() -> None:
+    pristine = staff([0, 0, 1, 2, 1, 3], 0, text=False, declared=True)
+    for copy in copies(pristine, seeds=range(60)):
+        bosses = column(copy, "staff", "boss")
+        assert 0 in bosses
+        assert 0 not in column(copy, "staff", "id")
+
+
 def parts(pairs: Any, key: tuple[str, ...] = ("whole", "part")) -> tuple[Table, Table]:
     items = table("item", {"id": "INT", "name": "TEXT"}, [(n, f"Item {n}") for n in range(20)])
     references = (
