@@ -32,8 +32,11 @@ class GoldAgent(ScriptedAgent):
 
 
 def _golden(task: Task) -> Sequence[str]:
-    """A gold is an action, but for a flag, which is what to submit."""
-    return (f"{SUBMIT} {task.gold}" if task.env == "ctf" else task.gold,)
+    """A gold is an action, but for a flag, which is what to submit; a function is named."""
+    if task.env == "ctf":
+        return (f"{SUBMIT} {task.gold}",)
+    function = task.reward.get("entry_point") if task.env == "python" else None
+    return (task.gold, f"{SUBMIT} {function}") if function else (task.gold,)
 
 
 class NoopAgent(ScriptedAgent):

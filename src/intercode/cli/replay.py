@@ -171,6 +171,12 @@ def _print(recording: Recording, report: ReplayReport, *, everything: bool) -> N
         f"{facts['success_replayed']:.1%} replayed",
         highlight=False,
     )
+    if "leaked_turns" in facts:
+        console.print(
+            f"  {len(facts['leaked_turns'])} turns are rewarded for a gold that was left behind; "
+            f"success without them: {facts['success_without_leaks']:.1%}",
+            highlight=False,
+        )
     for span in report.ranges:
         tasks = f"tasks {span.first} to {span.last}"
         console.print(f"  reward: variant {span.variant!r} agrees best, {tasks}", highlight=False)

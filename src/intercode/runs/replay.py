@@ -27,6 +27,9 @@ _EPSILON = 1e-9
 _NOT_CODE = "Error executing query: Your last `execute` action did not contain {} code"
 """What ReAct's wrapper answered, in the environment's place, to an action of another form."""
 
+_NO_CODE = re.compile(r"No \w+ code was found in your last response\.")
+"""How the recorder answered, in the environment's place, to words without code."""
+
 Readings = Mapping[str, Callable[[Score], float]]
 """Rewards that a score may be read as, by name, the usual one first."""
 
@@ -82,6 +85,10 @@ class ReplayedEpisode:
     solved_replayed: bool
     same_observations: int
     error: str | None = None
+    leaked: tuple[int, ...] = ()
+    """Turns that are rewarded for a gold that a scoring before has left behind, from 0."""
+    solved_fairly: bool = False
+    """Solved, and not by such a turn."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +123,17 @@ class ReplayReport:
             "success_published": sum(episode.solved_published for episode in self.episodes) / count,
             "success_replayed": sum(episode.solved_replayed for episode in self.episodes) / count,
             "failed": sum(episode.error is not None for episode in self.episodes),
+            **self._leaks(),
             "causes": _counted(one.cause for one in found),
             **({"variants": [span.to_json() for span in self.ranges]} if self.ranges else {}),
             "disagreements": [asdict(one) for one in found],
         }
+
+    def _leaks(self) -> dict[str, Any]:
+        """Turns rewarded only through the original's leak of golds, and success without them."""
+        turns = [[one.task, turn] for one in self.episodes for turn in one.leaked]
+        fairly = sum(one.solved_fairly for one in self.episodes) / (len(self.episodes) or 1)
+        return {"leaked_turns": turns, "success_without_leaks": fairly} if turns else {}
 
 
 def replay(
@@ -203,6 +217,10 @@ class _Turn:
     def reward(self, reading: Callable[[Score], float]) -> float:
         return 0.0 if self.score is None else reading(self.score)
 
+    @property
+    def leaked(self) -> bool:
+        return self.score is not None and self.score.details.get("leaked") is True
+
     def agrees(self, reading: Callable[[Score], float]) -> bool:
         published = self.recorded.reward
         return published is None or abs(self.reward(reading) - published) <= _EPSILON
@@ -236,6 +254,10 @@ def _replay_turn(
 ) -> tuple[str, Score | None]:
     """(observation, score) of a recorded turn, scored when and as the recorder did it."""
     action = turn.action
+    if recording.environment == "python" and recording.kind == "multi-turn":
+        # Each function was submitted when it was defined, and nothing else was scored.
+        observation, function = env.step(action)[0], re.match(r"def (\w+)\(", action)
+        return observation, env.score(f"submit {function[1]}") if function else None
     if recording.kind == "react" and not action.startswith(("submit", "skip")):
         code = re.search(r"execute\[(.*)\]", action, re.DOTALL)
         # The environment was not asked, or asked without a score.
@@ -245,6 +267,8 @@ def _replay_turn(
     if action.startswith("submit"):
         # Not a step: some recordings go on after it.
         return turn.observation, env.score(action)
+    if _NO_CODE.match(turn.observation):
+        return turn.observation, env.score()
     observation = env.step(action)[0]
     return observation, env.score()
 
@@ -284,6 +308,12 @@ def _compared(played: _Played, reading: Callable[[Score], float]) -> ReplayedEpi
             turn.observation == turn.recorded.observation for turn in played.turns
         ),
         error=error,
+        leaked=tuple(
+            number
+            for number, turn in enumerate(played.turns)
+            if turn.leaked and turn.reward(reading) > 0
+        ),
+        solved_fairly=any(turn.reward(reading) == 1.0 and not turn.leaked for turn in played.turns),
     )
 
 
