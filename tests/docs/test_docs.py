@@ -118,9 +118,11 @@ def test_the_readme_shows_the_demos_report(bubblewrap: None, desk: Path) -> None
     )
     printed = [" ".join(line.split()) for line in done.stdout.splitlines()]
     wanted = [" ".join(line.split()) for line in report.text.splitlines()[1:]]
-    assert [line for line in printed if line and not line.startswith("run:")] == [
-        line for line in wanted if line
-    ]
+    wanted = [line for line in wanted if line]
+    assert wanted.pop() == "…"  # the rest is left out there
+    assert [line for line in printed if line and not line.startswith("run:")][
+        : len(wanted)
+    ] == wanted
 
 
 def sessions(block: Block) -> Iterator[tuple[str, list[str]]]:
