@@ -70,6 +70,12 @@ class ImageError(SandboxError):
     retryable = False
 
 
+class ToolchainMissing(ImageError):
+    """An image lacks the program that compiles or runs a language."""
+
+    cause = "toolchain-missing"
+
+
 class EngineError(InterCodeError):
     """A database engine broke, or could not be reached, for a reason not of the agent's doing."""
 

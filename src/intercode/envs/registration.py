@@ -28,7 +28,14 @@ ENV_IDS = {
     "intercode/CTF-v2": "intercode.envs.ctf_v2:CtfV2",
     "intercode/Code-v1": "intercode.envs.code_v1:CodeV1",
 }
-_FAMILIES = {"bash": "Bash", "sql": "SQL", "python": "Python", "swe": "SWE", "ctf": "CTF", "code": "Code"}
+_FAMILIES = {
+    "bash": "Bash",
+    "sql": "SQL",
+    "python": "Python",
+    "swe": "SWE",
+    "ctf": "CTF",
+    "code": "Code",
+}
 """The first half of the name of the environment that plays tasks of a kind."""
 VERSIONS = ("v1", "v2")
 DEFAULT_VERSION = "v2"

@@ -332,4 +332,16 @@ _SWE = (
     ),
 )
 
-SOURCES = {source.name: source for source in (*_BASH, *_SQL, *_PYTHON, *_CTF, *_SWE)}
+_CODE = (
+    Source(
+        "multipl-e",
+        "MultiPL-E: HumanEval's functions in other languages; multipl-e:PATH is any such file.",
+        tasks=None,
+        places=(Place("", ("multipl-e",)),),
+        package="multipl-e",
+        loader="multipl_e:load",
+        tables=True,
+    ),
+)
+
+SOURCES = {source.name: source for source in (*_BASH, *_SQL, *_PYTHON, *_CTF, *_SWE, *_CODE)}

@@ -49,6 +49,11 @@ _APPS = "https://people.eecs.berkeley.edu/~hendrycks"
 _SWE_BENCH = "https://huggingface.co/datasets/princeton-nlp"
 _SWE_BENCH_FILE = "resolve/main/data/test-00000-of-00001.parquet"
 
+_MULTIPL_E = {
+    "nuprl/MultiPL-E/3c9a62a1a8f854b75a90a2fabc829e3d34b8d17b": ("js", "rb", "lua", "go", "rs"),
+    "nuprl/MultiPL-E/f9b4ccd0a1edeb5a4515d9f229694256e4eec89d": ("pl", "r", "cpp", "java"),
+}
+
 _NYU_CTF = "NYU-LLM-CTF/NYU_CTF_Bench/4c5744f55a31a58e03d6118c9dbb1c18e5bbdfa9"
 _REPOSITORIES = "https://codeload.github.com"
 
@@ -272,6 +277,14 @@ PACKAGES: dict[str, list[Upstream]] = {
             f"{_DS1000}/ds1000.jsonl.gz",
             stand_in="python/ds1000/ds1000.jsonl",
         ),
+    ],
+    "multipl-e": [
+        Upstream(
+            f"multipl-e/humaneval-{name}.jsonl",
+            f"{commit}/prompts/humaneval-{name}-reworded.jsonl",
+        )
+        for commit, names in _MULTIPL_E.items()
+        for name in names
     ],
     "ctf": [
         Upstream(

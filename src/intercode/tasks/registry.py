@@ -55,6 +55,8 @@ class DatasetInfo:
 
 
 BUNDLED_PARTS = ("bash", "sql", "python", "ctf", "swe")
+BUNDLED_APART = ("code",)
+"""Parts that ``bundled`` leaves out: they need programs that not every machine has."""
 
 
 def load(name: str, *, path: Path | None = None) -> Dataset:
@@ -84,7 +86,7 @@ def names() -> list[DatasetInfo]:
     bundled = DatasetInfo(
         "bundled",
         "Tasks that come with InterCode.",
-        parts=tuple(f"bundled:{part}" for part in BUNDLED_PARTS),
+        parts=tuple(f"bundled:{part}" for part in (*BUNDLED_PARTS, *BUNDLED_APART)),
         bundled=True,
         licence="MIT",
     )

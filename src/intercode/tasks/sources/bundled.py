@@ -13,8 +13,9 @@ from intercode.errors import UsageError
 from intercode.tasks.bundled import archive, bakery, courier, library, project, shop, stars
 from intercode.tasks.lazy import Chain, Lazy
 from intercode.tasks.model import Database, Dataset, FileSystem, Task
+from intercode.tasks.registry import BUNDLED_APART as APART
 from intercode.tasks.registry import BUNDLED_PARTS as PARTS
-from intercode.tasks.sources import bundled_ctf, bundled_python, bundled_swe
+from intercode.tasks.sources import bundled_code, bundled_ctf, bundled_python, bundled_swe
 from intercode.tasks.tree import Entry, kept, materialise
 
 _SYSTEMS: Mapping[str, Callable[[], list[Entry]]] = {
@@ -36,8 +37,8 @@ def load(part: str | None = None) -> Dataset:
 
     :raises UsageError: there is no such part.
     """
-    if part not in (None, *PARTS):
-        remedy = f"one of {', '.join(f'bundled:{name}' for name in PARTS)}"
+    if part not in (None, *PARTS, *APART):
+        remedy = f"one of {', '.join(f'bundled:{name}' for name in (*PARTS, *APART))}"
         raise UsageError(f"dataset 'bundled' has no part {part!r}", remedy=remedy)
     parts = [_LOAD[name]() for name in ((part,) if part else PARTS)]
     return parts[0] if part else _joined(parts)
@@ -84,6 +85,7 @@ _LOAD: Mapping[str, Callable[[], Dataset]] = {
     "python": bundled_python.load,
     "ctf": bundled_ctf.load,
     "swe": bundled_swe.load,
+    "code": bundled_code.load,
 }
 
 
