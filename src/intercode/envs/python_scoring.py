@@ -42,8 +42,10 @@ def _programs(*names: str) -> bytes:
 
 
 def box_ready(sandbox: Sandbox) -> None:
-    """Ahead of time: the interpreter stands; our part comes when the agent's actions are done."""
-    sandbox.interpreter("python").start()
+    """Ahead of time, since what the agent's actions do may be that nothing loads any more."""
+    interpreter = sandbox.interpreter("python")
+    interpreter.start()
+    interpreter.load(_programs("box.py"))
 
 
 def judge_ready(sandbox: Sandbox) -> None:
@@ -77,10 +79,8 @@ def verdicts(
             return [_source(box, spec, program, test_s)]
         interpreter = box.interpreter("python")
         if spec.style == "stdin":
-            interpreter.load(_programs("box.py"))
             return _printed(interpreter, spec, program, test_s)
         redo(interpreter, actions, limits.timeout_s)
-        interpreter.load(_programs("box.py"))
         try:
             with runtime.own(image, limits, judge_ready) as judge:
                 return _Trial(interpreter, judge.interpreter("python"), spec, name, test_s).held()

@@ -15,10 +15,14 @@ from intercode.envs import python_scoring
 from intercode.envs.python import OBSERVATION_BYTES, PythonEnv
 from intercode.rewards import python_v2
 from intercode.rewards.score import Score
-from intercode.sandboxes.base import CommandResult
+from intercode.sandboxes.base import CommandResult, Sandbox
 from intercode.sandboxes.pool import Prepare
 
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*\Z")
+
+
+def _ready(sandbox: Sandbox) -> None:
+    sandbox.interpreter("python").start()
 
 
 class PythonV2(PythonEnv):
@@ -38,7 +42,7 @@ class PythonV2(PythonEnv):
             self._do(self._spec.given)
 
     def _prepare(self) -> Prepare:
-        return python_scoring.box_ready
+        return _ready
 
     def _execute(self, action: str) -> tuple[str, dict[str, Any]]:
         self._history.append(action)

@@ -10,9 +10,24 @@ protected from the agent's code, and nothing here is a secret or a verdict.
 # ruff: noqa: F821
 
 import operator
-import os
-import select
-import time
+import types
+from os import (
+    O_RDWR,
+    WNOHANG,
+    _exit,
+    close,
+    devnull,
+    dup2,
+    fork,
+    kill,
+    pipe,
+    read,
+    waitpid,
+    write,
+)
+from os import open as opened
+from select import select
+from time import monotonic
 
 _child = None
 _KINDS = {
@@ -122,7 +137,7 @@ class _Server:
             base = self._wire.base_value(thing)
             if base is not None:
                 about["as"] = base
-            if type(thing) is type(os):
+            if type(thing) is types.ModuleType:
                 about["module"] = thing.__name__
             if isinstance(thing, type):
                 about["class"] = thing.__name__
@@ -229,43 +244,43 @@ def _looked_up(path):
 def _send(pipe, data):
     data = b"%d\n%s" % (len(data), data)
     while data:
-        data = data[os.write(pipe, data) :]
+        data = data[write(pipe, data) :]
 
 
 def _receive(pipe):
     head = b""
     while not head.endswith(b"\n"):
-        one = os.read(pipe, 1)
+        one = read(pipe, 1)
         if not one:
-            os._exit(0)
+            _exit(0)
         head += one
     left, parts = int(head), []
     while left:
-        part = os.read(pipe, min(left, 1 << 20))
+        part = read(pipe, min(left, 1 << 20))
         if not part:
-            os._exit(0)
+            _exit(0)
         parts.append(part)
         left -= len(part)
     return b"".join(parts).decode()
 
 
 def _forked():
-    here, there = os.pipe(), os.pipe()
-    child = os.fork()
+    here, there = pipe(), pipe()
+    child = fork()
     if not child:
-        os.close(here[1])
-        os.close(there[0])
+        close(here[1])
+        close(there[0])
         for number in (COMMANDS, STATUS, OUTPUT):
-            os.close(number)
-        null = os.open(os.devnull, os.O_RDWR)
+            close(number)
+        null = opened(devnull, O_RDWR)
         for number in (0, 1, 2):
-            os.dup2(null, number)
+            dup2(null, number)
         try:
             _Server(here[0], there[1]).serve()
         finally:
-            os._exit(0)
-    os.close(here[0])
-    os.close(there[1])
+            _exit(0)
+    close(here[0])
+    close(there[1])
     return child, here[1], there[0]
 
 
@@ -275,9 +290,9 @@ def _end():
         number, to, of = _child
         _child = None
         for pipe in (to, of):
-            os.close(pipe)
-        os.kill(number, 9)
-        os.waitpid(number, 0)
+            close(pipe)
+        kill(number, 9)
+        waitpid(number, 0)
 
 
 def box(milliseconds, text):
@@ -291,21 +306,21 @@ def box(milliseconds, text):
     if _child is None:
         return 0, b"dead"
     number, to, of = _child
-    until = time.monotonic() + milliseconds / 1000
+    until = monotonic() + milliseconds / 1000
     answer = b""
     try:
         _send(to, text.encode())
         want = None
         while want is None or len(answer) < want:
-            if not select.select([of], [], [], max(0.0, min(0.05, until - time.monotonic())))[0]:
-                if time.monotonic() >= until:
+            if not select([of], [], [], max(0.0, min(0.05, until - monotonic())))[0]:
+                if monotonic() >= until:
                     _end()
                     return 0, b"late"
-                if os.waitpid(number, os.WNOHANG)[0]:
+                if waitpid(number, WNOHANG)[0]:
                     _child = None
                     return 0, b"dead"
                 continue
-            part = os.read(of, 1 << 20)
+            part = read(of, 1 << 20)
             if not part:
                 break
             answer += part

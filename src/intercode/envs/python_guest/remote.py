@@ -192,9 +192,10 @@ def _module(name):
     return importlib.import_module(str(name))
 
 
+# Something of the submission's. Made from plain data, it has that value; with what is not remote it
+# compares as that value, or not at all.
 class Remote:
-    """Something of the submission's. It has the value of plain data where it is made from such;
-    with what is not remote it compares as that value, or not at all."""
+    __doc__ = property(lambda self: _do(self, "getattr", "__doc__"))
 
     def __init__(self, link, about):
         object.__setattr__(self, "_link", link)

@@ -15,8 +15,9 @@ are a copy. Where this does not help the process ends, and the host starts anoth
 
 # mypy: ignore-errors
 
+import _ast
+import _signal as signal  # what is written in Python uses builtins that may be replaced
 import builtins
-import signal
 import sys
 from os import _exit, dup2, getpid, kill, read, write
 
@@ -175,8 +176,6 @@ def _execute(text, name):
     if tree.body:
         exec(compile(tree, name, "exec", dont_inherit=True), _SPACE)
     if last is not None:
-        import _ast
-
         shown = _ast.Interactive([last])
         exec(compile(shown, name, "single", dont_inherit=True), _SPACE)
 
