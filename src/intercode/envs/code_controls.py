@@ -24,7 +24,7 @@ _LITERAL = re.compile(
     r"""|(?<![\w.])(?P<truth>true|false|True|False|TRUE|FALSE)(?!\w)"""
 )
 _ASSERTION = re.compile(r"assert|expected|identical|eq_deeply|\bis_deeply\b|\bif\b")
-_OTHER = re.compile(r"^\s*(?:require|import|include|#|use|using|//|--|const .*require)\b|require\(")
+_OTHER = re.compile(r"^\s*(?:(?:require|import|include|use|using)\b|#|//|--)|require\(")
 _TRUTHS = {"true": "false", "True": "False", "TRUE": "FALSE"}
 _TRUTHS |= {after: before for before, after in _TRUTHS.items()}
 

@@ -74,8 +74,11 @@ class CodeV1(SandboxedEnv):
         assert self._tools is not None
         self._program = action
         file = self._tools.language.file
-        if problem := self._write(file, action.encode("utf-8", "replace")):
-            return problem, {"action_executed": False}
+        source = action.encode("utf-8", "replace")
+        if self._write(file, source):
+            self.sandbox.run(["rm", "-rf", _place(file)])  # a program has put something else there
+            if problem := self._write(file, source):
+                return problem, {"action_executed": False}
         built = self._tools.compiled(self.sandbox, file)
         if built is not None and (built.exit_code != 0 or built.timed_out):
             return _shown("", built, "the compiler"), _facts(built)
