@@ -73,7 +73,7 @@ ACTIONS = [
     Action("builtins gone", "import builtins\nfor n in list(vars(builtins)):\n"
            "  if n != 'delattr': delattr(builtins, n)", keeps=None),
     Action("compile and exec replaced", "import builtins\nbuiltins.compile = builtins.exec = "
-           "builtins.len = builtins.isinstance = lambda *a, **k: 1 / 0", keeps=True),
+           "builtins.len = builtins.isinstance = lambda *a, **k: 1 / 0", keeps=None),
     Action("os replaced", "import os\nos.read = os.write = os.kill = os.getpid = os._exit = None"),
     Action("a namespace emptied", "globals().clear()", keeps=None),
     Action("our frames changed", "import sys\nf = sys._getframe(1)\nwhile f:\n"

@@ -155,7 +155,7 @@ while IFS= read -r -d '' -u 8 verb && receive; do
       elif ((shell)); then
         # Not `kill -CONT`, after which `wait` would still answer with the old stop. And first: a
         # shell that stands still takes no command that is larger than the pipe.
-        bg %% >&7
+        bg '%coproc SH' >&7
         printf '%s %d\0%s' "$tag" "$n" "$body" >&5
         follow_shell
       else

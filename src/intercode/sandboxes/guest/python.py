@@ -235,7 +235,7 @@ def _remember_sources():
 
     for name, text in _SOURCES.items():
         if name not in linecache.cache:
-            linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+            linecache.cache[name] = (len(text), None, (text + "\n").splitlines(True), name)
 
 
 def _print(text):
