@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 
 from intercode.agents.basic import GoldAgent, NoopAgent
 from intercode.envs.code_grading import judged
-from intercode.envs.code_toolchain import Toolchain, toolchain
+from intercode.envs.code_toolchain import prove, toolchain
 from intercode.envs.code_v1 import MAX_SOURCE_BYTES, CodeV1
 from intercode.envs.registration import env_name
 from intercode.envs.runtime import Runtime
@@ -22,6 +22,7 @@ from intercode.rewards.code import same_output
 from intercode.runs.episode import play_episode
 from intercode.sandboxes.base import Image, Limits, Sandbox
 from intercode.sandboxes.bubblewrap.backend import Bubblewrap
+from intercode.sandboxes.recipes import RECIPES
 from intercode.tasks.languages import LANGUAGE_SPECS, language_spec
 from intercode.tasks.model import Dataset, Task
 from intercode.tasks.sources.code_tests import CodeSpec
@@ -316,43 +317,61 @@ def test_an_exit_code_that_does_not_come_from_computing_is_worth_nothing(
 
 # -- languages -------------------------------------------------------------------------------------
 
-HELLO = {
-    "javascript": 'console.log("hello")',
-    "ruby": 'puts "hello"',
-    "perl": 'print "hello\\n";',
-    "lua": 'print("hello")',
-    "r": 'cat("hello\\n")',
-    "c": '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }',
-    "cpp": '#include <iostream>\nint main() { std::cout << "hello" << std::endl; }',
-    "java": 'class A { public static void main(String[] a) { System.out.println("hello"); } }',
-    "go": 'package main\nimport "fmt"\nfunc main() { fmt.Println("hello") }',
-    "rust": 'fn main() { println!("hello"); }',
-}
 DEBIAN = ("javascript", "ruby", "perl", "lua", "c", "cpp")
-
-
-def test_every_language_says_hello_here() -> None:
-    assert set(HELLO) == set(LANGUAGE_SPECS)
 
 
 @pytest.mark.parametrize("name", DEBIAN)
 def test_what_a_language_says_is_how_it_is_run(name: str, fresh: Fresh) -> None:
     with fresh() as sandbox:
         try:
-            tools = toolchain(sandbox, language_spec(name))
+            toolchain(sandbox, language_spec(name))
         except ToolchainMissing as error:
             pytest.skip(str(error))
-        result = _ran(tools, sandbox, HELLO[name])
-
-    assert (result.output, result.exit_code) == ("hello\n", 0)
+        prove(sandbox, language_spec(name))
 
 
-def _ran(tools: Toolchain, sandbox: Sandbox, program: str) -> Any:
-    file = tools.language.file
-    sandbox.write_file(f"/work/{file}", program.encode())
-    built = tools.compiled(sandbox, file)
-    assert built is None or built.exit_code == 0, built.output
-    return tools.run(sandbox, file, timeout_s=10, most=1000)
+@pytest.mark.parametrize(
+    "change",
+    [{"run": ("/bin/false",)}, {"compile": ("/bin/false",)}, {"run": ("/no/such/program",)}],
+)
+def test_a_language_that_does_not_work_is_no_agents_fault(
+    change: dict[str, Any], fresh: Fresh
+) -> None:
+    with (
+        fresh() as sandbox,
+        pytest.raises(ToolchainMissing, match="Perl does not work in the image"),
+    ):
+        prove(sandbox, replace(language_spec("perl"), **change))
+
+
+def test_a_program_is_worth_nothing_only_where_its_language_works(
+    env: CodeV1, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = replace(language_spec("perl"), run=("/bin/false",))
+    env.step(RIGHT)
+    monkeypatch.setattr("intercode.envs.code_grading.language_spec", lambda name: broken)
+    monkeypatch.setattr("intercode.envs.code_v1.language_spec", lambda name: broken)
+    env.reset(options={"task": "named"})
+    env.step(f"# file: x.pl\n{RIGHT}")
+
+    # Another limit: whether this language works has been asked for the usual one.
+    env.limits = replace(LIMITS, timeout_s=4)
+    with pytest.raises(ToolchainMissing):
+        env.step("submit")
+
+
+def test_the_recipe_has_every_language() -> None:
+    packages = {name for spec in LANGUAGE_SPECS.values() for name in spec.package.split()}
+
+    assert packages <= set(RECIPES["code"].packages)
+
+
+def test_there_are_ten_languages_and_no_two_share_a_name() -> None:
+    names = [name for spec in LANGUAGE_SPECS.values() for name in (spec.name, *spec.names)]
+
+    assert len(LANGUAGE_SPECS) == 10
+    assert len(set(names)) == len(names)
+    assert all("hello" in spec.hello for spec in LANGUAGE_SPECS.values())
 
 
 def test_a_missing_language_is_told_with_its_package(fresh: Fresh) -> None:

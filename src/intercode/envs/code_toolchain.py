@@ -85,6 +85,25 @@ def toolchain(sandbox: Sandbox, language: LanguageSpec) -> Toolchain:
         raise ToolchainMissing(
             f"the image ({base}) has no {language.programs[0]}, which {language.title} needs",
             remedy=f"apt-get install {language.package}"
-            + ("" if base == "host" else ", in the image; or choose another --base"),
+            + ("" if base == "host" else ", in the image")
+            + ", or --base recipe:code",
         )
     return Toolchain(language, found.output.strip())
+
+
+def prove(sandbox: Sandbox, language: LanguageSpec) -> None:
+    """Whether a program that prints ``hello`` does so in a fresh sandbox.
+
+    :raises ToolchainMissing: it does not: something else is missing, or broken.
+    """
+    tools = toolchain(sandbox, language)
+    sandbox.write_file(f"{WORK}/{language.file}", language.hello.encode())
+    result = tools.compiled(sandbox, language.file)
+    if result is None or result.exit_code == 0:
+        result = tools.run(sandbox, language.file, timeout_s=COMPILE_S, most=1 << 16)
+    if "hello" not in result.output.splitlines():
+        said = result.output.strip().splitlines() or [f"exit code {result.exit_code}"]
+        raise ToolchainMissing(
+            f"{language.title} does not work in the image ({sandbox.image.base}): {said[0]}",
+            remedy="--base recipe:code, or another image that has all of it",
+        )

@@ -7,7 +7,7 @@ import re
 from typing import Any, ClassVar
 
 from intercode.envs.code_grading import judged
-from intercode.envs.code_toolchain import WORK, Toolchain, toolchain
+from intercode.envs.code_toolchain import WORK, Toolchain, prove, toolchain
 from intercode.envs.lasting_shell import OBSERVATION_BYTES
 from intercode.envs.sandboxed import SandboxedEnv
 from intercode.rewards import code
@@ -112,7 +112,15 @@ class CodeV1(SandboxedEnv):
         if len(source) > MAX_SOURCE_BYTES:
             return code.nothing(f"a program may have {MAX_SOURCE_BYTES >> 20} MiB")
         image = self._image(self.task)
-        return judged(spec, source, lambda: self._runtime.pool.borrowed(image, self.limits))
+        score = judged(spec, source, lambda: self._runtime.pool.borrowed(image, self.limits))
+        if score.reward == 0:  # is that the program's doing?
+            key = ("code-v1", spec.language, image, self.limits)
+            self._runtime.gold(key, lambda: self._prove(spec.language, image))
+        return score
+
+    def _prove(self, language: str, image: Image) -> None:
+        with self._runtime.pool.borrowed(image, self.limits) as sandbox:
+            prove(sandbox, language_spec(language))
 
     def _memory(self) -> Any:
         return self._program, self._tools

@@ -39,6 +39,15 @@ RECIPES: Mapping[str, Recipe] = {
             "netcat-openbsd", "curl", "tshark", "whois", "procps",
         ),
     ),
+    "code": Recipe(
+        "debian:bookworm",
+        (
+            "nodejs", "ruby", "perl", "lua5.4", "r-base-core", "gcc", "libc6-dev", "g++",
+            "default-jdk-headless", "golang-go", "rustc",
+            # what the tests of MultiPL-E use
+            "ruby-test-unit", "lua-unit", "libtest-deep-perl",
+        ),
+    ),
 }  # fmt: skip
 
 

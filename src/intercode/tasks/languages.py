@@ -21,7 +21,8 @@ class LanguageSpec:
     Without ``compile`` the text itself is run. ``test`` runs a text with its tests in it, named
     ``test_file``, and ends with 0 if they pass; where these are empty, it is run as any program is.
     ``repl`` starts an interactive session; empty, where the language has none. ``names`` are what
-    else data sets call the language.
+    else data sets call the language. ``hello`` is a program that prints ``hello``, to see whether
+    all of this works.
     """
 
     name: str
@@ -30,6 +31,7 @@ class LanguageSpec:
     programs: Words
     package: str
     run: Words
+    hello: str
     compile: Words = ()
     test: Words = ()
     test_file: str = ""
@@ -42,49 +44,59 @@ _SPECS = (
     LanguageSpec(
         "javascript", "JavaScript", "main.js", ("node", "nodejs"), "nodejs",
         run=("{program}", "{file}"), repl=("{program}", "--interactive"), names=("js",),
+        hello='console.log("hello")',
     ),
     LanguageSpec(
         "ruby", "Ruby", "main.rb", ("ruby",), "ruby",
         run=("{program}", "{file}"), repl=("irb",), names=("rb",),
         env=(("LANG", "C.UTF-8"),),
+        hello='puts "hello"',
     ),
     LanguageSpec(
         "perl", "Perl", "main.pl", ("perl",), "perl",
         run=("{program}", "{file}"), repl=("{program}", "-de", "0"), names=("pl",),
+        hello='print "hello\\n";',
     ),
     LanguageSpec(
         "lua", "Lua", "main.lua", ("lua5.4", "lua", "lua5.3"), "lua5.4",
         run=("{program}", "{file}"), repl=("{program}", "-i"),
+        hello='print("hello")',
     ),
     LanguageSpec(
         "r", "R", "main.R", ("Rscript",), "r-base-core",
         run=("{program}", "--vanilla", "{file}"), repl=("R", "--vanilla", "--interactive"),
+        hello='cat("hello\\n")',
     ),
     LanguageSpec(
         "c", "C", "main.c", ("gcc", "cc"), "gcc libc6-dev",
         compile=("{program}", "-std=c17", "-O1", "-Wall", "-o", "{binary}", "{file}", "-lm"),
         run=("{binary}",),
+        hello='#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n',
     ),
     LanguageSpec(
         "cpp", "C++", "main.cpp", ("g++", "c++"), "g++",
         compile=("{program}", "-std=c++17", "-O1", "-Wall", "-o", "{binary}", "{file}"),
         run=("{binary}",), names=("c++",),
+        hello='#include <iostream>\nint main() { std::cout << "hello\\n"; }\n',
     ),
     LanguageSpec(
         "java", "Java", "Main.java",
         ("/usr/lib/jvm/default-java/bin/java", "java"), "default-jdk-headless",
         run=("{program}", "-ea", "{file}"), repl=("jshell",),
+        hello='class A { public static void main(String[] a) { System.out.println("hello"); } }',
     ),
     LanguageSpec(
         "go", "Go", "main.go", ("go",), "golang-go",
         compile=("{program}", "build", "-o", "{binary}", "{file}"), run=("{binary}",),
         test=("{program}", "test", "{file}"), test_file="main_test.go", names=("go_test.go",),
         env=(("GOCACHE", "/tmp/.go-cache"), ("GO111MODULE", "off"), ("GOFLAGS", "-p=1")),
+        hello='package main\nimport "fmt"\nfunc main() { fmt.Println("hello") }\n',
     ),
     LanguageSpec(
         "rust", "Rust", "main.rs", ("rustc",), "rustc",
         compile=("{program}", "--edition", "2021", "-O", "-o", "{binary}", "{file}"),
         run=("{binary}",), names=("rs",),
+        hello='fn main() { println!("hello"); }',
     ),
 )  # fmt: skip
 
