@@ -14,11 +14,14 @@ rest of the program, if there is any.
 
 from __future__ import annotations
 
+import marshal
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from importlib.util import MAGIC_NUMBER
 
 from intercode.errors import SandboxError, UsageError
 from intercode.sandboxes.base import CommandResult, Limits
@@ -44,6 +47,14 @@ def guest_program(package: str, name: str) -> bytes:
     return ("\n".join(line for line in lines if line.strip()) + "\n").encode()
 
 
+@cache
+def _packed(program: bytes) -> bytes:
+    """A Python program as text, and before it as this Python's own code, which a Python of the same
+    kind need not compile: that is most of the time it would take."""
+    code = marshal.dumps(compile(program, "<interpreter>", "exec", dont_inherit=True))
+    return b"\n".join([MAGIC_NUMBER.hex().encode(), b64encode(code), program])
+
+
 # `del sys.path[0]`: no file of the agent's stands in for a module of ours.
 _PYTHON_BOOT = b"""\
 import sys
@@ -55,9 +66,14 @@ while b'\\0' not in b: b += os.read(73, 65536)
 h, _, b = b.partition(b'\\0')
 t, n = h.split()
 while len(b) < int(n): b += os.read(73, 65536)
-import builtins
-g = {'__name__': 'interpreter', '__builtins__': dict(vars(builtins))}
-exec(compile(b, '<interpreter>', 'exec'), g)
+import builtins, binascii, marshal
+import _frozen_importlib_external as f
+def unpacked(b, magic=f.MAGIC_NUMBER.hex(), loads=marshal.loads, bytes_of=binascii.a2b_base64):
+    m, c, s = b.split(b'\\n', 2)
+    if m.decode() == magic: return loads(bytes_of(c))
+    return compile(s, '<interpreter>', 'exec', 0, True)
+g = {'__name__': 'interpreter', '__builtins__': dict(vars(builtins)), 'unpacked': unpacked}
+exec(unpacked(b), g)
 g['serve'](t)
 """
 
@@ -69,7 +85,7 @@ def python() -> Language:
         "python",
         # Without a seed, sets of texts have another order in every process.
         f"export PYTHONHASHSEED=0; exec python3 -s -u -c {boot}".encode(),
-        guest_program("intercode.sandboxes.guest", "python.py"),
+        _packed(guest_program("intercode.sandboxes.guest", "python.py")),
         "python3",
     )
 
@@ -160,6 +176,6 @@ class Interpreter:
 
     def load(self, program: bytes) -> None:
         """Have a program of ours add handlers."""
-        answer = self.ask("load 0\n", program.decode())
+        answer = self.ask("load 0\n", _packed(program).decode())
         if answer.text is None or answer.result.exit_code != 0:
             raise SandboxError(f"the {self._language.name} interpreter takes no program")

@@ -9,8 +9,7 @@ protected from the agent's code, and nothing here is a secret or a verdict.
 # mypy: ignore-errors
 # ruff: noqa: F821
 
-import operator
-import types
+import _operator as operator
 from os import (
     O_RDWR,
     WNOHANG,
@@ -137,7 +136,7 @@ class _Server:
             base = self._wire.base_value(thing)
             if base is not None:
                 about["as"] = base
-            if type(thing) is types.ModuleType:
+            if type(thing) is type(_ast):
                 about["module"] = thing.__name__
             if isinstance(thing, type):
                 about["class"] = thing.__name__

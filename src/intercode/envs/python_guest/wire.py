@@ -8,30 +8,26 @@ word and is trusted in nothing but its being data: no class and no function is m
 # mypy: ignore-errors
 
 import builtins
-import collections
-import datetime
-import decimal
-import fractions
-import json
+import sys
 
 _EXACT = (bool, str)
+# By module and name: what makes one again, from what, and whether that is several arguments. A
+# value can only be of a class whose module has been imported: so nothing is imported to look.
 _NAMED = {
-    "Counter": (collections.Counter, lambda x: dict(dict.items(x))),
-    "OrderedDict": (collections.OrderedDict, lambda x: dict(dict.items(x))),
-    "deque": (collections.deque, list),
-    "Decimal": (decimal.Decimal, str),
-    "Fraction": (fractions.Fraction, str),
-    "timedelta": (datetime.timedelta, lambda x: (x.days, x.seconds, x.microseconds)),
-    "datetime": (datetime.datetime, lambda x: _moment(x, 7)),
-    "date": (datetime.date, lambda x: (x.year, x.month, x.day)),
-    "time": (datetime.time, lambda x: (x.hour, x.minute, x.second, x.microsecond, x.tzinfo)),
-    "timezone": (datetime.timezone, lambda x: (x.utcoffset(None),)),
-    "range": (range, lambda x: (x.start, x.stop, x.step)),
-    "slice": (slice, lambda x: (x.start, x.stop, x.step)),
-    "defaultdict": (collections.defaultdict, lambda x: dict(dict.items(x))),
+    "collections.Counter": (lambda x: dict(dict.items(x)), False),
+    "collections.OrderedDict": (lambda x: dict(dict.items(x)), False),
+    "collections.defaultdict": (lambda x: dict(dict.items(x)), False),
+    "collections.deque": (list, False),
+    "decimal.Decimal": (str, False),
+    "fractions.Fraction": (str, False),
+    "datetime.timedelta": (lambda x: (x.days, x.seconds, x.microseconds), True),
+    "datetime.datetime": (lambda x: (*_day(x), *_hour(x)), True),
+    "datetime.date": (lambda x: _day(x), True),
+    "datetime.time": (lambda x: _hour(x), True),
+    "datetime.timezone": (lambda x: (x.utcoffset(None),), True),
+    "builtins.range": (lambda x: (x.start, x.stop, x.step), True),
+    "builtins.slice": (lambda x: (x.start, x.stop, x.step), True),
 }
-_BY_TYPE = {kind: (name, parts) for name, (kind, parts) in _NAMED.items()}
-_SPREAD = ("timedelta", "datetime", "date", "time", "timezone", "range", "slice")
 _MANY = {"t": tuple, "s": set, "f": frozenset, "l": list}
 _LETTERS = {kind: letter for letter, kind in _MANY.items()}
 _BASES = (list, tuple, dict, set, frozenset, str, bytes, int, float, complex)
@@ -80,8 +76,21 @@ def _known(value):
     return name in _HARMLESS or (isinstance(value, type) and issubclass(value, BaseException))
 
 
-def _moment(x, _):
-    return (x.year, x.month, x.day, x.hour, x.minute, x.second, x.microsecond, x.tzinfo)
+def _day(x):
+    return x.year, x.month, x.day
+
+
+def _hour(x):
+    return x.hour, x.minute, x.second, x.microsecond, x.tzinfo
+
+
+def _name_of(kind):
+    """The name of a class in the table, if it is that class and not one that is called so."""
+    name = f"{type.__getattribute__(kind, '__module__')}.{kind.__name__}"
+    if name not in _NAMED:
+        return None
+    module, _, word = name.partition(".")
+    return name if getattr(sys.modules.get(module), word, None) is kind else None
 
 
 class Wire:
@@ -117,10 +126,9 @@ class Wire:
             return {_LETTERS[kind]: [self._pack(one, above) for one in value]}
         if kind is dict:
             return {"d": self._pairs(value, above)}
-        if kind in _BY_TYPE:
-            name, parts = _BY_TYPE[kind]
-            packed = self._pack(parts(value), above)
-            return {"k": [name, packed]}
+        name = _name_of(kind)
+        if name is not None:
+            return {"k": [name, self._pack(_NAMED[name][0](value), above)]}
         if _known(value):
             return {"q": value.__name__}
         return {"o": self._refer(value)}
@@ -174,17 +182,47 @@ class Wire:
         raise ValueError("not a value")
 
     def _rebuilt(self, name, packed):
-        kind, parts = _NAMED[name][0], self.read(packed)
-        if name == "defaultdict":
+        several, parts = _NAMED[name][1], self.read(packed)
+        module, _, word = name.partition(".")
+        kind = getattr(__import__(module), word)
+        if word == "defaultdict":
             return kind(None, parts)
-        if name == "Fraction" or name == "Decimal":
-            return kind(str(parts))
-        return kind(*parts) if name in _SPREAD else kind(parts)
+        return kind(*parts) if several else kind(parts)
 
 
-def to_text(message):
-    return json.dumps(message)
+def _json_by_hand():
+    """Both directions of JSON without importing `json`, which costs more than a small test."""
+    import _json
+
+    class Plain:
+        strict, memo = True, {}
+        object_hook = object_pairs_hook = None
+        parse_float, parse_int = float, int
+        parse_constant = {
+            "NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf"),
+        }.__getitem__  # fmt: skip
+
+    def refused(value):
+        raise TypeError(type(value))
+
+    scan = _json.make_scanner(Plain)
+    encode = _json.make_encoder(
+        None, refused, _json.encode_basestring_ascii, None, ":", ",", False, False, True
+    )
+
+    def read(text):
+        try:
+            return scan(text, 0)[0]
+        except StopIteration:
+            raise ValueError("not JSON") from None
+
+    return (lambda value: "".join(encode(value, 0))), read
 
 
-def from_text(text):
-    return json.loads(text)
+try:
+    to_text, from_text = _json_by_hand()
+    if from_text(to_text({"a": [1, "b", None, 0.5]})) != {"a": [1, "b", None, 0.5]}:
+        raise ImportError("another kind of _json")
+except (ImportError, AttributeError, TypeError):
+    from json import dumps as to_text
+    from json import loads as from_text

@@ -6,7 +6,7 @@ descriptor is told in `intercode.sandboxes.guest`, how it is started in
 
 - ``run MILLISECONDS``: an action, as one types it: the value of a last expression is shown, an
   exception gives its traceback. After so many milliseconds it is interrupted as by Ctrl-C.
-- ``load 0``: the text is a program of ours that adds handlers to ``HANDLERS``.
+- ``load 0``: the text is a program of ours, packed, that adds handlers to ``HANDLERS``.
 
 The action is the agent's, and it can do to this process whatever it likes. What can be had for
 little is had: names that are used here are bound before the agent's first action, and builtins
@@ -14,6 +14,7 @@ are a copy. Where this does not help the process ends, and the host starts anoth
 """
 
 # mypy: ignore-errors
+# ruff: noqa: F821 (`unpacked` comes from what loads this)
 
 import _ast
 import _signal as signal  # what is written in Python uses builtins that may be replaced
@@ -256,7 +257,7 @@ def _flush():
 
 
 def load(_number, text):
-    exec(compile(text, PROGRAM, "exec", dont_inherit=True), globals())
+    exec(unpacked(text.encode()), globals())
     return 0, b""
 
 
