@@ -191,6 +191,18 @@ def test_some_cases_are_worth_their_share(env: CodeV1) -> None:
     assert score.details["failed"] == [1]
 
 
+def test_what_goes_to_standard_error_does_not_count(env: CodeV1) -> None:
+    env.step(f'print STDERR "working\\n"; {RIGHT}')
+
+    assert env.score().reward == 1
+
+
+def test_a_case_wants_an_exit_code_of_0(env: CodeV1) -> None:
+    env.step(f"{RIGHT} exit 3;")
+
+    assert env.score().reward == 0
+
+
 @pytest.mark.parametrize("action", ["submit", "submit none.pl", "submit .", "submit /dev/zero"])
 def test_nothing_is_worth_nothing(env: CodeV1, action: str) -> None:
     assert env.step(action)[1] == 0
