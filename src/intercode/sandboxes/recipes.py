@@ -45,7 +45,7 @@ RECIPES: Mapping[str, Recipe] = {
             "nodejs", "ruby", "perl", "lua5.4", "r-base-core", "gcc", "libc6-dev", "g++",
             "default-jdk-headless", "golang-go", "rustc",
             # what the tests of MultiPL-E use
-            "ruby-test-unit", "lua-unit", "libtest-deep-perl",
+            "ruby-test-unit", "lua-unit", "libtest-deep-perl", "libjavatuples-java",
         ),
     ),
 }  # fmt: skip
