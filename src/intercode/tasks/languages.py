@@ -82,7 +82,8 @@ _SPECS = (
     LanguageSpec(
         "java", "Java", "Main.java",
         ("/usr/lib/jvm/default-java/bin/java", "java"), "default-jdk-headless",
-        run=("{program}", "-ea", "-cp", "/usr/share/java/javatuples.jar", "{file}"), repl=("jshell",),
+        run=("{program}", "-ea", "-cp", "/usr/share/java/javatuples.jar", "{file}"),
+        repl=("jshell",),
         hello='class A { public static void main(String[] a) { System.out.println("hello"); } }',
     ),
     LanguageSpec(
