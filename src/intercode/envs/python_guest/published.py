@@ -7,10 +7,9 @@ agent's definitions, and ends with a new namespace that holds the gold's.
 # mypy: ignore-errors
 # ruff: noqa: F821
 
-import ast
-import io
-import json
+import _ast
 import sys
+from _io import StringIO
 
 _gold = {}
 
@@ -18,7 +17,7 @@ _gold = {}
 def _fresh():
     import builtins
 
-    return {"__name__": "__main__", "__builtins__": builtins, "sys": sys, "StringIO": io.StringIO}
+    return {"__name__": "__main__", "__builtins__": builtins, "sys": sys, "StringIO": StringIO}
 
 
 _space = _fresh()
@@ -29,21 +28,33 @@ def wrapped(action):
     a print anywhere, or is an assertion. Raises SyntaxError."""
     if action.strip().startswith("def "):
         return action
-    tree = ast.parse(action.strip())
-    if action.strip().startswith("assert") or any(_stands_alone(node) for node in ast.walk(tree)):
+    tree = compile(action.strip(), "<unknown>", "exec", 0x400, dont_inherit=True)  # PyCF_ONLY_AST
+    if action.strip().startswith("assert") or any(map(_stands_alone, _nodes(tree))):
         return action
     return f"print({action})"
 
 
+def _nodes(tree):
+    """As `ast.walk`, without importing what a short action needs nothing else of."""
+    left = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for name in node._fields:
+            value = getattr(node, name, None)
+            parts = value if type(value) is list else [value]
+            left += [part for part in parts if isinstance(part, _ast.AST)]
+
+
 def _stands_alone(node):
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "print"
-    return isinstance(node, (ast.Assign, ast.Import))
+    if isinstance(node, _ast.Call):
+        return isinstance(node.func, _ast.Name) and node.func.id == "print"
+    return isinstance(node, (_ast.Assign, _ast.Import))
 
 
 def _execute(command, milliseconds):
     """What the server answered: output and error, or an error alone. SystemExit leaves it."""
-    output, error = io.StringIO(), io.StringIO()
+    output, error = StringIO(), StringIO()
     sys.stdout, sys.stderr = output, error
     try:
         try:
@@ -79,14 +90,14 @@ def act(number, text):
         answer = {"result": _execute(wrapped(text), number)}
     except BaseException as problem:
         answer = {"failed": _words(problem)}
-    return 0, json.dumps(answer).encode()
+    return 0, to_text(answer).encode()
 
 
 def score(number, text):
     """Run the tests on what was submitted, then on the gold: the answer is the results of both, and
     ``leaked``: whether what was tested in the first place was the gold of a scoring before."""
     global _space, _gold
-    job = json.loads(text)
+    job = from_text(text)
     _quietly("{bound} = {name}".format(**job), number)
     leaked = job["bound"] in _gold and _space.get(job["bound"]) is _gold[job["bound"]]
     _quietly(job["setup"], number)
@@ -96,7 +107,7 @@ def score(number, text):
     _quietly(job["gold"], number)
     _gold = dict(_space)
     gold = [_quietly(test, number) for test in job["tests"]]
-    return 0, json.dumps({"agent": agent, "gold": gold, "leaked": leaked}).encode()
+    return 0, to_text({"agent": agent, "gold": gold, "leaked": leaked}).encode()
 
 
 def _quietly(command, milliseconds):

@@ -264,6 +264,44 @@ def load(_number, text):
 HANDLERS = {b"run": run, b"load": load}
 
 
+def _json_by_hand():
+    """Both directions of JSON without importing `json`, which costs more than a small test."""
+    import _json
+
+    class Plain:
+        strict, memo = True, {}
+        object_hook = object_pairs_hook = None
+        parse_float, parse_int = float, int
+        parse_constant = {
+            "NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf"),
+        }.__getitem__  # fmt: skip
+
+    def refused(value):
+        raise TypeError(type(value))
+
+    scan = _json.make_scanner(Plain)
+    encode = _json.make_encoder(
+        None, refused, _json.encode_basestring_ascii, None, ":", ",", False, False, True
+    )
+
+    def read(text):
+        try:
+            return scan(text, 0)[0]
+        except StopIteration:
+            raise ValueError("not JSON") from None
+
+    return (lambda value: "".join(encode(value, 0))), read
+
+
+try:
+    to_text, from_text = _json_by_hand()
+    if from_text(to_text({"a": [1, "b", None, 0.5]})) != {"a": [1, "b", None, 0.5]}:
+        raise ImportError("another kind of _json")
+except (ImportError, AttributeError, TypeError):
+    from json import dumps as to_text
+    from json import loads as from_text
+
+
 def serve(tag):
     """Answers requests for ever; ``tag`` is the one that brought this program."""
     sys.path.insert(0, "")
