@@ -22,7 +22,8 @@ demo: $(VENV)/.installed
 	@echo; echo "Now be the agent yourself:  $(VENV)/bin/intercode play bundled"
 
 test: $(VENV)/.installed-dev
-	@scripts/need bubblewrap docker mmdebstrap git gdb strace e2fsprogs mariadb-server postgresql
+	@scripts/need bubblewrap docker mmdebstrap git gdb strace e2fsprogs mariadb-server postgresql \
+	  nodejs ruby perl lua5.4 g++
 	@VENV=$(VENV) scripts/test
 
 check: $(VENV)/.installed-dev
