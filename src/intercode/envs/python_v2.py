@@ -1,9 +1,8 @@
 """`intercode/Python-v2`: an interpreter as one knows it, and tests that the agent cannot reach.
 
-Actions arrive as they were written. ``submit NAME`` submits what NAME stands for; plain ``submit``
-the function that the tests call. Where the tests are about a program and not a function, the last
-action's text is the program, or, with a NAME, the text that it stands for is not: a program is
-submitted as it was executed.
+Actions arrive as they were written. ``submit NAME`` submits what NAME stands for, plain ``submit``
+the function that the tests call. Where the tests are of a program and not of a function, the
+program is the last action's text.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from intercode.sandboxes.conformance import (
     changes,
     commands,
     files,
+    interpreters,
     isolation,
     life,
     shell,
@@ -36,6 +37,7 @@ Promise = Callable[[Backend, Image, Limits], None]
 PROMISES: tuple[Promise, ...] = (
     *commands.PROMISES,
     *shell.PROMISES,
+    *interpreters.PROMISES,
     *files.PROMISES,
     *changes.PROMISES,
     *snapshots.PROMISES,
