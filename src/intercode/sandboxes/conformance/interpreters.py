@@ -54,9 +54,9 @@ def shell_and_interpreter_share_files_and_nothing_else(
 ) -> None:
     def trial(sandbox: Sandbox, python: Interpreter) -> None:
         shell = sandbox.shell()
-        shell.run("cd /tmp; x=5; echo hi > /tmp/f")
-        prints(python.run("x = 7; print(open('/tmp/f').read(), end='')"), b"hi\n")
-        prints(shell.run("pwd; echo $x"), b"/tmp\n5\n")
+        shell.run("cd /usr; x=5; echo hi > /f")
+        prints(python.run("x = 7; print(open('/f').read(), end='')"), b"hi\n")
+        prints(shell.run("pwd; echo $x"), b"/usr\n5\n")
         expect(shell.run("exit 3").restarted is not None, "the shell did not end")
         prints(python.run("x"), b"7\n")
         python.run("import os; os._exit(1)")
