@@ -38,8 +38,8 @@ SLOW = {"timeout"}
 Where = tuple[str, int]
 
 CHANCE = 3
-"""Turns of a recording that may come out either way: time stamps, or the machine's load, are words
-of an output, and may be the same in both containers or not."""
+"""Turns of a recording that may come out either way: time stamps, what `ps` shows, or the machine's
+load, are words of an output, and may be the same in both containers or not."""
 
 # Turns on which the original's re-run gives the published reward and we do not.
 KNOWN: dict[str, dict[Where, str]] = {
@@ -124,7 +124,8 @@ def test_it_is_as_close_to_the_published_rewards_as_the_original(
     assert one.report.turns == len(one.original)
     assert not any(episode.error for episode in one.report.episodes)
     worse = {where: turn.cause for where, turn in one.worse.items()}
-    chance = {where for where, cause in worse.items() if cause == "clock"}
+    volatile = {where for where, cause in worse.items() if cause in ("clock", "host")}
+    chance = volatile - KNOWN[name].keys()
     assert {where: cause for where, cause in worse.items() if where not in chance} == KNOWN[name]
     assert len(chance) <= CHANCE
     agree = one.report.turns - len(one.report.disagreements)
