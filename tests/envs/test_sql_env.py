@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 from intercode.envs.sql_v1 import SqlV1
 from intercode.envs.sql_v2 import SqlV2
-from intercode.errors import TaskError, UsageError
+from intercode.errors import EngineError, TaskError, UsageError
 from intercode.tasks.model import Database, Dataset, Task
 
 SCRIPT = """
@@ -169,6 +169,14 @@ def test_a_policy_decides_what_is_allowed(dataset: Dataset) -> None:
         assert env.session.changed() == {}
     finally:
         env.close()
+
+
+@pytest.mark.parametrize("url", ["mysql://me:secret@127.0.0.1:1/", "postgresql://me@127.0.0.1:1/"])
+def test_a_server_that_cannot_be_reached_is_told_at_once(dataset: Dataset, url: str) -> None:
+    pytest.importorskip("mysql.connector" if url.startswith("mysql") else "psycopg")
+    with pytest.raises(EngineError, match="cannot be reached") as raised:
+        SqlV2(dataset, engine=url)
+    assert "secret" not in str(raised.value)
 
 
 # -- v1 --------------------------------------------------------------------------------------------

@@ -64,7 +64,15 @@ class SqlEnv(InteractiveEnv):
     def shared(cls, wanted: Shared) -> EngineRuntime:
         from intercode.engines.registry import choose
 
-        return EngineRuntime(choose(wanted.engine or "sqlite"), outcomes=wanted.outcomes)
+        name = wanted.engine or "sqlite"
+        engine = choose(name)
+        if "://" in name:  # that it cannot be reached is told before any work begins
+            try:
+                _ = engine.version
+            except EngineError:
+                engine.close()
+                raise
+        return EngineRuntime(engine, outcomes=wanted.outcomes)
 
     @property
     def session(self) -> Session:
