@@ -6,13 +6,13 @@ import contextlib
 import itertools
 import secrets
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from intercode.engines.mysql import databases
 from intercode.engines.mysql.client import Client
+from intercode.engines.servers.dying import give_up_the_dying, survives
 from intercode.engines.servers.mariadb import MariaDB
 from intercode.engines.servers.names import PREFIX, Names
 from intercode.engines.servers.owned import OwnedServer
@@ -28,9 +28,6 @@ _ROLES = {
 }
 """Privileges of users by the first letter of their names: readers of a pristine database; on a
 private one readers, writers and definers. None of them has one that is not about its database."""
-
-_DYING_S = 0.5
-"""Longer than it takes a killed server to be gone."""
 
 
 class Server:
@@ -131,14 +128,7 @@ class Server:
             return False
 
     def survives(self) -> bool:
-        """Whether it answers, and goes on to: one that is killed loses its connections one after
-        another, and who loses his first is asked to wait and see."""
-        end = time.monotonic() + _DYING_S
-        while self.alive():
-            if time.monotonic() >= end:
-                return True
-            time.sleep(_DYING_S / 10)
-        return False
+        return survives(self.alive)
 
     def user(self, suffix: str, database: str, more: str = "") -> tuple[str, str]:
         """Name and password of the user for ``database``, with the privileges that the first letter
@@ -162,13 +152,8 @@ class Server:
             return Client(self._where, name, password, number)
         except BaseException:
             self._numbers.discard(number)
-            self._give_up_the_dying()
+            give_up_the_dying(self._owned, self.alive)
             raise
-
-    def _give_up_the_dying(self) -> None:
-        """So that the next `ensure` starts another, and does not wait for this one to be gone."""
-        if self._owned is not None and not self.survives():
-            self._owned.kill()
 
     def disconnect(self, client: Client) -> None:
         """Close one of `connect`: its number, and the users made for it, are the next one's."""

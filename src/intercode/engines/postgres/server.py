@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from intercode.engines.postgres import databases
 from intercode.engines.postgres.client import Client
+from intercode.engines.servers.dying import give_up_the_dying, survives
 from intercode.engines.servers.names import PREFIX, Names
 from intercode.engines.servers.owned import OwnedServer
 from intercode.engines.servers.postgres import ADMIN, PostgreSQL
@@ -22,9 +23,6 @@ _LOCK_SPACE = 1_231_972
 """First half of the advisory locks by which engines show that they live."""
 ROLES = ("r", "w", "d")
 """Readers, writers, definers."""
-
-_DYING_S = 0.5
-"""Longer than it takes a killed server to be gone."""
 
 
 class Server:
@@ -139,14 +137,7 @@ class Server:
             return False
 
     def survives(self) -> bool:
-        """Whether it answers, and goes on to: one that is killed loses its connections one after
-        another, and who loses his first is asked to wait and see."""
-        end = time.monotonic() + _DYING_S
-        while self.alive():
-            if time.monotonic() >= end:
-                return True
-            time.sleep(_DYING_S / 10)
-        return False
+        return survives(self.alive)
 
     def connect(self, database: str, letter: str = "") -> Client:
         """As the user that ``letter`` stands for; without one as administrator."""
@@ -154,13 +145,8 @@ class Server:
         try:
             return Client(self._where, user, password, database)
         except EngineError:
-            self._give_up_the_dying()
+            give_up_the_dying(self._owned, self.alive)
             raise
-
-    def _give_up_the_dying(self) -> None:
-        """So that the next `ensure` starts another, and does not wait for this one to be gone."""
-        if self._owned is not None and not self.survives():
-            self._owned.kill()
 
     def create(self, name: str, source: str) -> None:
         """A new database ``name``, a copy of ``source``, to which nobody is connected."""
