@@ -85,18 +85,14 @@ def _engine(name: str) -> Check:
     """Whether a query is answered; a server is started for it."""
     from contextlib import closing
 
-    from intercode.engines.content import Column, Content, Table
+    from intercode.engines.probe import probe
     from intercode.engines.registry import choose
     from intercode.errors import InterCodeError
     from intercode.sandboxes.base import Check
 
-    content = Content(
-        "doctor", name, (Table("word", (Column("said", "varchar(9)"),), (("works",),)),)
-    )
     try:
-        with closing(choose(name)) as engine, closing(engine.open(content)) as session:
-            (result,) = session.execute("SELECT said FROM word")
-            said = result.rows[0][0] if result.rows else result.error
+        with closing(choose(name)) as engine:
+            said = probe(engine)
             return Check(name, said == "works", f"{engine.version}, says {said!r}")
     except InterCodeError as error:
         return Check(name, False, str(error.args[0]), error.remedy)

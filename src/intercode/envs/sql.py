@@ -62,16 +62,15 @@ class SqlEnv(InteractiveEnv):
 
     @classmethod
     def shared(cls, wanted: Shared) -> EngineRuntime:
+        from intercode.engines.probe import probe
         from intercode.engines.registry import choose
 
-        name = wanted.engine or "sqlite"
-        engine = choose(name)
-        if "://" in name:  # that it cannot be reached is told before any work begins
-            try:
-                _ = engine.version
-            except EngineError:
-                engine.close()
-                raise
+        engine = choose(wanted.engine or "sqlite")
+        try:
+            probe(engine)  # that it does not work here is told before any work begins
+        except BaseException:
+            engine.close()
+            raise
         return EngineRuntime(engine, outcomes=wanted.outcomes)
 
     @property
